@@ -1,0 +1,137 @@
+"""Every setting, once: its type, default, unit, choices and one sentence of explanation.
+
+A section of the YAML is a frozen dataclass here; its name is also the name of the folder that obeys it.
+`option(default, "sentence")` keeps the sentence beside the default, so that help, `base.yaml` and tests can read it.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+
+def option(default: Any, sentence: str) -> Any:
+    """Declare one setting: what it is when nobody says anything, and what it means."""
+    return field(default=default, metadata={"help": sentence})
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """One run: where it lives and what it runs on."""
+
+    folder: str = option("", "Folder of everything this run makes; empty: runs/<config name>.")
+    seed: int = option(1, "Seed of the initial weights, dropout, batch order and splits.")
+    device: Literal["auto", "cpu", "cuda"] = option("auto", "Where to compute; auto: cuda where there is one.")
+    threads: int = option(0, "CPU threads; 0: all cores this process may use.")
+
+
+@dataclass(frozen=True)
+class CorpusConfig:
+    """Raw parallel text in, clean and split sentence pairs out."""
+
+    folder: str = option("", "Folder of the prepared data, which several runs can share; empty: data/prepared/<config name>.")
+    root: str = option(".", "Folder that the paths below start from; looked for here, then among the shipped data.")
+    source_language: str = option("zh", "Language to translate from (ISO code; lzh is classical Chinese).")
+    target_language: str = option("en", "Language to translate into; it also chooses the BLEU tokenizer.")
+    train: tuple[str, ...] = option((), "Two aligned text files, or one .tsv, .jsonl or .parquet, or one hub:NAME[:CONFIG][:SPLIT].")
+    dev: tuple[str, ...] = option((), "As train; empty: dev_pairs are taken out of train.")
+    test: tuple[str, ...] = option((), "As train; empty: test_pairs are taken out of train.")
+    source_column: str = option("", "Column, JSON key or TSV position (from 1) of the source; empty: the language code, or column 1.")
+    target_column: str = option("", "Column, JSON key or TSV position (from 1) of the target; empty: the language code, or column 2.")
+    dev_pairs: int = option(2000, "Pairs taken out of train for dev, where dev is not given.")
+    test_pairs: int = option(2000, "Pairs taken out of train for test, where test is not given.")
+    max_units: int = option(256, "Longest side of a training pair; one unit is a Han character or a word.")
+    max_length_ratio: float = option(6.0, "Largest ratio of the two sides' units, in pairs with a side of more than 10.")
+    drop_identical: bool = option(False, "Drop training pairs whose two sides are the same.")
+    drop_duplicates: bool = option(True, "Keep only the first of equal training pairs.")
+
+
+@dataclass(frozen=True)
+class TokenizerConfig:
+    """Joint SentencePiece BPE of both languages."""
+
+    vocabulary_size: int = option(8000, "Pieces in the joint vocabulary, special symbols and bytes included.")
+    character_coverage: float = option(0.9995, "Share of the characters that get pieces of their own; the others are spelt in bytes.")
+    split_digits: bool = option(True, "Cut numbers into single digits, so that unseen numbers can be built.")
+    train_lines: int = option(1_000_000, "Lines, of both sides together, that the vocabulary is learnt from.")
+
+
+@dataclass(frozen=True)
+class BatchesConfig:
+    """Sentence pairs of like length in, padded tensors out."""
+
+    max_tokens_per_batch: int = option(4096, "Rows times the longest side of a micro-batch, padding included.")
+    max_tokens_per_sentence: int = option(256, "Training pairs with a longer side are left out, and counted.")
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """The encoder-decoder Transformer of "Attention Is All You Need"."""
+
+    d_model: int = option(512, "Width of the residual stream (the paper's d_model).")
+    heads: int = option(8, "Attention heads; they share d_model between them.")
+    d_ff: int = option(2048, "Inner width of the feed-forward sublayer (the paper's d_ff).")
+    encoder_layers: int = option(6, "Layers of the encoder.")
+    decoder_layers: int = option(6, "Layers of the decoder.")
+    dropout: float = option(0.1, "Dropout on embeddings, on each sublayer's output and inside the feed-forward.")
+    attention_dropout: float = option(0.0, "Dropout on attention weights; above 0 the CPU leaves its fast path.")
+    norm_position: Literal["pre", "post"] = option("pre", "Layer norm before each sublayer (pre) or after the sum, as in the paper (post).")
+    tied: Literal["three_way", "none"] = option("three_way", "Share one matrix between source, target and output (paper section 3.4), or none.")
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """Examples in, a better model out."""
+
+    max_updates: int = option(100_000, "Stop after so many optimiser steps; 0: no limit.")
+    max_epochs: int = option(0, "Stop after so many passes over the training data; 0: no limit.")
+    max_minutes: float = option(0.0, "Stop after so many minutes, validation and interruptions' lost work left out; 0: no limit.")
+    patience: int = option(0, "Stop after so many validations in a row without a better dev loss; 0: never.")
+    accumulate: int = option(1, "Micro-batches that make one update.")
+    learning_rate_scale: float = option(1.0, "Factor on the Noam learning rate (paper section 5.3).")
+    warmup_updates: int = option(4000, "Updates over which the learning rate rises.")
+    adam_beta1: float = option(0.9, "Adam's decay of the gradient's mean.")
+    adam_beta2: float = option(0.98, "Adam's decay of the gradient's square.")
+    adam_epsilon: float = option(1e-9, "Adam's guard against division by zero.")
+    label_smoothing: float = option(0.1, "Probability moved from the reference token to all the others (paper section 5.4).")
+    clip_norm: float = option(1.0, "Largest global norm of the gradient; 0: no clipping.")
+    precision: Literal["auto", "fp32", "bf16"] = option("auto", "Arithmetic of matrix products; auto: bf16 where the hardware has it.")
+    log_every_updates: int = option(50, "Updates between two lines of the journal.")
+    validate_every_updates: int = option(1000, "Updates between two validations on dev.")
+    validate_pairs: int = option(500, "Dev pairs, spread evenly, that are translated greedily for dev BLEU; 0: none.")
+    save_every_updates: int = option(1000, "Updates between two checkpoints.")
+    keep_checkpoints: int = option(5, "Latest checkpoints kept; the best one is kept besides.")
+    average_checkpoints: int = option(5, "Latest checkpoints averaged at the end; below 2: none.")
+
+
+@dataclass(frozen=True)
+class DecodingConfig:
+    """A model and text in, translations out."""
+
+    beam: int = option(4, "Hypotheses kept at each step; 1 is greedy search.")
+    length_penalty: float = option(0.6, "Exponent of the GNMT length penalty (Wu et al. 2016, eq. 14); 0: none.")
+    max_length_factor: float = option(2.0, "Longest translation: this times the source's tokens, plus max_length_extra.")
+    max_length_extra: int = option(50, "Tokens that any translation may have besides.")
+    max_source_tokens: int = option(256, "Longer inputs are cut at sentence ends, translated in parts and joined.")
+    max_tokens_per_batch: int = option(4096, "Sentences times beam times the longest source, padding included.")
+
+
+@dataclass(frozen=True)
+class EvaluationConfig:
+    """Translations and references in, numbers with a signature out."""
+
+    bleu_tokenizer: Literal["auto", "13a", "zh", "ja-mecab", "ko-mecab", "intl", "char", "none"] = option(
+        "auto", "sacreBLEU's tokenizer; auto: by target language (zh for Chinese, 13a for others)."
+    )
+
+
+@dataclass(frozen=True)
+class Config:
+    """The whole of one run's settings; only the commands see all of it."""
+
+    run: RunConfig = field(default_factory=RunConfig)
+    corpus: CorpusConfig = field(default_factory=CorpusConfig)
+    tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
+    batches: BatchesConfig = field(default_factory=BatchesConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    decoding: DecodingConfig = field(default_factory=DecodingConfig)
+    evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
