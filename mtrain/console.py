@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tqdm import tqdm
 
@@ -25,19 +25,20 @@ def warn(line: str) -> None:
 
 def progress(items: Iterable[T], label: str, total: int | None = None, unit: str = "it") -> Iterator[T]:
     """Pass `items` through, drawing a bar with speed and time left once two seconds have gone by."""
-    yield from progress_bar(label, total, unit, items)
+    with progress_bar(label, total, unit) as bar:
+        for item in items:
+            yield item
+            bar.update(1)
 
 
-def progress_bar(
-    label: str, total: int | None = None, unit: str = "it", items: Iterable[T] | None = None, initial: int = 0
-) -> "tqdm[T]":
+def progress_bar(label: str, total: int | None = None, unit: str = "it", done: int = 0) -> "tqdm[Any]":
     """Return a bar to be moved by hand (`bar.update(n)`), silent for its first two seconds."""
     return tqdm(
-        items,
         desc=label,
         total=total,
-        unit=unit,
-        initial=initial,
+        unit=f" {unit}",
+        unit_scale=True,
+        initial=done,
         file=sys.stderr,
         delay=_SECONDS_BEFORE_A_BAR,
         dynamic_ncols=True,

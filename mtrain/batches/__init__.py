@@ -1,0 +1,1 @@
+"""Token ids on disk to padded tensors."""

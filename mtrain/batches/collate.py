@@ -1,0 +1,90 @@
+"""Examples to tensors: padding, begin and end of sentence, and the real positions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from mtrain.tokenizer import BOS, EOS, PAD
+
+Ids = Sequence[int] | NDArray[np.integer]
+
+
+@dataclass(frozen=True)
+class SourceBatch:
+    """Sources as the encoder reads them: ids, then EOS, then padding; `keep_BS` is None where nothing is padded."""
+
+    src_BS: Tensor
+    keep_BS: Tensor | None
+
+    def to(self, device: torch.device) -> "SourceBatch":
+        """Return the same batch on another device."""
+        return SourceBatch(self.src_BS.to(device), None if self.keep_BS is None else self.keep_BS.to(device))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Sources and targets for one micro-batch of teacher forcing.
+
+    Shapes: src_BS, keep_BS, tgt_in_BT (BOS first), labels_M: the token that each real target position must predict
+    (EOS last), and real_M: where these positions stand in the flattened B * T.
+    """
+
+    source: SourceBatch
+    tgt_in_BT: Tensor
+    labels_M: Tensor
+    real_M: Tensor
+    source_tokens: int
+
+    @property
+    def target_tokens(self) -> int:
+        """Real target tokens, EOS included."""
+        return self.labels_M.numel()
+
+    @property
+    def padded_tokens(self) -> int:
+        """Places in both tensors, padding included."""
+        return self.source.src_BS.numel() + self.tgt_in_BT.numel()
+
+    def to(self, device: torch.device) -> "Batch":
+        """Return the same batch on another device."""
+        return Batch(
+            self.source.to(device),
+            self.tgt_in_BT.to(device, non_blocking=True),
+            self.labels_M.to(device, non_blocking=True),
+            self.real_M.to(device, non_blocking=True),
+            self.source_tokens,
+        )
+
+
+def collate_sources(sources: Sequence[Ids]) -> SourceBatch:
+    """Return the sources, each closed by EOS and padded to the longest."""
+    src_BS, lengths_B = _padded(sources, before=[], after=[EOS])
+    shortest, width = int(lengths_B.min()), src_BS.shape[1]
+    keep_BS = None if shortest == width else torch.from_numpy(np.arange(width) < lengths_B[:, None])
+    return SourceBatch(torch.from_numpy(src_BS), keep_BS)
+
+
+def collate(sources: Sequence[Ids], targets: Sequence[Ids]) -> Batch:
+    """Return sources and targets side by side; targets are shifted by one between input and labels."""
+    tgt_in_BT, lengths_B = _padded(targets, before=[BOS], after=[])
+    labels_BT, _ = _padded(targets, before=[], after=[EOS])
+    real_M = np.flatnonzero(np.arange(tgt_in_BT.shape[1]) < lengths_B[:, None])
+    return Batch(
+        source=collate_sources(sources),
+        tgt_in_BT=torch.from_numpy(tgt_in_BT),
+        labels_M=torch.from_numpy(labels_BT.reshape(-1)[real_M]),
+        real_M=torch.from_numpy(real_M),
+        source_tokens=sum(len(source) + 1 for source in sources),
+    )
+
+
+def _padded(rows: Sequence[Ids], before: list[int], after: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    lengths_B = np.array([len(row) + len(before) + len(after) for row in rows], dtype=np.int64)
+    padded_BT = np.full((len(rows), int(lengths_B.max())), PAD, dtype=np.int64)
+    for place, row, length in zip(padded_BT, rows, lengths_B, strict=True):
+        place[:length] = np.concatenate((before, row, after))
+    return padded_BT, lengths_B

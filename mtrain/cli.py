@@ -1,0 +1,214 @@
+"""The command line: `mtrain prepare | fit | translate | bleu`, each ten lines around its module in `commands/`."""
+
+import io
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mtrain import __version__
+from mtrain.config.load import load_config
+from mtrain.errors import InputError, MtrainError
+
+app = typer.Typer(
+    name="mtrain",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_DEFAULT_CONFIG = "sample"
+
+ConfigOption = Annotated[
+    str,
+    typer.Option(
+        "--config",
+        "-c",
+        metavar="NAME_OR_PATH",
+        help="Settings to use: a YAML file, or the name of one in ./configs or shipped with mtrain.",
+    ),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", "-s", metavar="SECTION.KEY=VALUE", help="Change one setting of the config; may be repeated."),
+]
+DebugOption = Annotated[bool, typer.Option("--debug", help="On an error, show where in the program it arose.")]
+
+
+def main() -> None:
+    """Run the command line, in UTF-8 whatever the terminal's locale says."""
+    for stream, errors in ((sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors=errors, newline="\n")
+    app(prog_name="mtrain")
+
+
+@contextmanager
+def _errors_in_one_line(debug: bool) -> Iterator[None]:
+    """Turn what a person or his machine did wrong into lines on stderr and an exit status; let our own bugs through."""
+    try:
+        yield
+        sys.stdout.flush()
+    except MtrainError as error:
+        _fail(str(error), debug)
+    except BrokenPipeError:  # as in `mtrain translate | head`: what reads us has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(1) from None
+    except OSError as error:
+        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), debug)
+    except KeyboardInterrupt:
+        _fail("interrupted", debug, status=130)
+
+
+def _fail(text: str, debug: bool, status: int = 1) -> None:
+    if debug:
+        traceback.print_exc()
+    for line in text.split("\n"):
+        print(f"error: {line}", file=sys.stderr)
+    raise typer.Exit(status)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"mtrain {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def mtrain(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """From raw parallel text to a trained, scored, usable translation model.
+
+    \b
+    The four steps, here on the small corpus that comes with mtrain:
+      mtrain prepare      clean and split the text, learn the vocabulary
+      mtrain fit          train a Transformer
+      mtrain translate    translate lines of text with it
+      mtrain bleu         say how good its translations are
+
+    Give each step the same --config NAME to work on something else.
+    """
+
+
+@app.command()
+def prepare(
+    config: ConfigOption = _DEFAULT_CONFIG, overrides: SetOption = None, debug: DebugOption = False
+) -> None:
+    """Turn raw parallel text into training data.
+
+    Reads the corpus, cleans it and says what it dropped and why, splits off what is kept for testing,
+    learns the vocabulary and writes all of it to corpus.folder.
+    Done before with the same text and settings, it does nothing.
+
+    \b
+    Example:
+      mtrain prepare --config zh-en-small --set corpus.root=my/corpus
+    """
+    with _errors_in_one_line(debug):
+        settings = load_config(config, overrides or ())
+        from mtrain.commands.prepare import prepare as run_prepare
+
+        run_prepare(settings)
+
+
+@app.command()
+def fit(config: ConfigOption = _DEFAULT_CONFIG, overrides: SetOption = None, debug: DebugOption = False) -> None:
+    """Train a Transformer on prepared data.
+
+    Everything it makes lies in run.folder. Interrupted, it goes on where it was when the same command is given again.
+
+    \b
+    Example:
+      mtrain fit --config zh-en-small --set training.max_minutes=60
+    """
+    with _errors_in_one_line(debug):
+        settings = load_config(config, overrides or ())
+        from mtrain.commands.fit import fit as run_fit
+
+        run_fit(settings)
+
+
+@app.command()
+def translate(
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="FILES", help="Text files, a sentence a line; none: stdin.")
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option("--model", "-m", metavar="FOLDER", help="Model to use.  [default: the run's]")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write.  [default: stdout]")
+    ] = None,
+    config: ConfigOption = _DEFAULT_CONFIG,
+    overrides: SetOption = None,
+    debug: DebugOption = False,
+) -> None:
+    """Translate text, one line out for each line in.
+
+    \b
+    Examples:
+      echo 今天天气很好。 | mtrain translate
+      mtrain translate news.zh --output news.en --config zh-en-small --set decoding.beam=1
+    """
+    with _errors_in_one_line(debug):
+        from mtrain.commands.translate import settings_file
+        from mtrain.commands.translate import translate as run_translate
+
+        # A model folder brings its own settings, so that it translates the same wherever it is copied.
+        settings = load_config(config if model is None else str(settings_file(model)), overrides or ())
+        run_translate(settings, files or [], model, output)
+
+
+@app.command()
+def bleu(
+    hypotheses: Annotated[Path | None, typer.Argument(metavar="HYP", help="Translations, one a line.")] = None,
+    references: Annotated[Path | None, typer.Argument(metavar="REF", help="Right translations, one a line.")] = None,
+    *,
+    source: Annotated[
+        Path | None, typer.Option("--source", metavar="SRC", help="What was translated; scores copying it as well.")
+    ] = None,
+    language: Annotated[
+        str, typer.Option("--language", "-l", metavar="CODE", help="Language of HYP and REF, such as zh or en.")
+    ] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the scores as JSON.")] = False,
+    config: Annotated[
+        str,
+        typer.Option("--config", "-c", metavar="NAME_OR_PATH", help="As in the other commands; sets the language too."),
+    ] = "",
+    overrides: SetOption = None,
+    debug: DebugOption = False,
+) -> None:
+    """Score translations with BLEU and chrF.
+
+    Without files, translates the test split of the run and scores that;
+    with two files, scores the first against the second.
+
+    \b
+    Examples:
+      mtrain bleu --config zh-en-small
+      mtrain bleu my.en reference.en --source test.zh --language en
+    """
+    with _errors_in_one_line(debug):
+        from mtrain.commands.bleu import score_files, score_run
+
+        if hypotheses is None:
+            if source or language:
+                raise InputError("--source and --language go with two files: mtrain bleu HYP REF --language zh")
+            score_run(load_config(config or _DEFAULT_CONFIG, overrides or ()), as_json)
+        elif references is None:
+            raise InputError(f"{hypotheses}: which file holds the references? mtrain bleu HYP REF --language zh")
+        elif overrides and not config:
+            raise InputError("--set changes a config, and files are scored without one; add --config")
+        else:
+            settings = load_config(config, overrides or ()) if config else None
+            score_files(hypotheses, references, source, language, settings, as_json)

@@ -1,0 +1,188 @@
+"""`mtrain fit`: prepared data in, a run's folder with a trained model out."""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import torch
+
+from mtrain.batches.store import Prepared, open_prepared
+from mtrain.batches.stream import TrainingStream, fixed_batches
+from mtrain.config.load import dump_config
+from mtrain.config.schema import Config
+from mtrain.console import say, warn
+from mtrain.decoding.translator import Translator
+from mtrain.errors import TrainingError
+from mtrain.evaluation.metrics import score
+from mtrain.model.build import build_model
+from mtrain.model.bundle import Bundle, read_origin, save_bundle
+from mtrain.model.transformer import Transformer
+from mtrain.model.weights import restore_weights
+from mtrain.runtime import choose_device, choose_precision, environment, seed_from, set_threads
+from mtrain.storage import write_whole
+from mtrain.tokenizer import Tokenizer
+from mtrain.training.average import average
+from mtrain.training.checkpoint import Checkpoints, Fingerprint
+from mtrain.training.loop import Training
+from mtrain.training.loop import fit as fit_model
+from mtrain.training.optimizer import build_optimizer
+from mtrain.training.state import TrainingState, stop_reason
+from mtrain.training.step import Updater
+from mtrain.training.validation import DevScores, Sample, Validator, dev_losses
+
+# Settings of training that may change between an interruption and going on: they say when, not how, to train.
+_FREE_TRAINING_SETTINGS = {
+    "max_updates",
+    "max_epochs",
+    "max_minutes",
+    "patience",
+    "log_every_updates",
+    "validate_every_updates",
+    "validate_pairs",
+    "save_every_updates",
+    "keep_checkpoints",
+    "average_checkpoints",
+}
+_SAMPLES_SHOWN = 3
+
+
+def fit(config: Config) -> None:
+    """Train, or go on with training, until a stop rule of the config says so; leave the best model in `model/`."""
+    device = choose_device(config.run.device)
+    precision = choose_precision(config.training.precision, device)
+    set_threads(config.run.threads)
+    prepared = open_prepared(Path(config.corpus.folder), config.corpus, config.tokenizer)
+    tokenizer = Tokenizer.load(prepared.tokenizer_path)
+    run = Path(config.run.folder)
+    write_whole(run / "config.yaml", dump_config(config))
+    write_whole(run / "environment.json", json.dumps(environment(device, precision), indent=2) + "\n")
+
+    seed_from(config.run.seed, "weights")
+    model = build_model(config.model, tokenizer.vocabulary_size).to(device)
+    training = _training(config, model, prepared, tokenizer, precision)
+    state = training.checkpoints.load_latest(model, training.updater.optimizer) or TrainingState()
+    _introduce(config, training, state, f"{device.type}, {str(precision).removeprefix('torch.')}")
+    if state.update and stop_reason(state, config.training) and read_origin(run / "model").get("end") == state.update:
+        say(f"{run}: nothing to do, training has ended ({stop_reason(state, config.training)}).")
+        return
+
+    reason = fit_model(training, state)
+    say(f"training ends after update {state.update:,}, {state.seconds / 60:.1f} minutes ({reason})")
+    weights, origin = _choose(training, state, config.training.average_checkpoints)
+    restore_weights(model, weights, "the chosen weights")
+    bundle = Bundle(
+        model,
+        tokenizer,
+        config.corpus.source_language,
+        config.corpus.target_language,
+        config.model,
+        {**origin, "end": state.update, "target_tokens": state.target_tokens},
+    )
+    save_bundle(bundle, prepared.tokenizer_path, dump_config(config), run / "model")
+    say(f"the model is in {run / 'model'}")
+
+
+def _training(
+    config: Config, model: Transformer, prepared: Prepared, tokenizer: Tokenizer, precision: torch.dtype
+) -> Training:
+    stream = TrainingStream(prepared.examples("train"), config.batches, config.run.seed)
+    if len(stream) == 0:
+        raise TrainingError(
+            f"{config.corpus.folder}: every training pair has a side of more than "
+            f"{config.batches.max_tokens_per_sentence} tokens. Raise batches.max_tokens_per_sentence."
+        )
+    section = config.training
+    updater = Updater(
+        model,
+        build_optimizer(model, section),
+        section.label_smoothing,
+        section.clip_norm,
+        precision,
+        config.run.seed,
+    )
+    run = Path(config.run.folder)
+    return Training(
+        section,
+        stream,
+        updater,
+        _validator(config, prepared, tokenizer, precision),
+        Checkpoints(run / "checkpoints", _fingerprint(config, prepared, precision), section.keep_checkpoints),
+        run / "metrics.jsonl",
+    )
+
+
+def _fingerprint(config: Config, prepared: Prepared, precision: torch.dtype) -> Fingerprint:
+    training = asdict(config.training)
+    return {
+        "prepared data": prepared.fingerprint,
+        "run.seed": config.run.seed,
+        **{f"model.{key}": value for key, value in asdict(config.model).items()},
+        **{f"batches.{key}": value for key, value in asdict(config.batches).items()},
+        **{f"training.{key}": value for key, value in training.items() if key not in _FREE_TRAINING_SETTINGS},
+        "training.precision": str(precision).removeprefix("torch."),
+    }
+
+
+def _introduce(config: Config, training: Training, state: TrainingState, machine: str) -> None:
+    parameters = sum(parameter.numel() for parameter in training.updater.model.parameters())
+    stream = training.stream
+    say(
+        f"{config.run.folder}: {parameters / 1e6:.1f} M parameters, {len(stream):,} training pairs in "
+        f"{stream.epoch_length(0):,} batches an epoch, on {machine}"
+    )
+    if stream.left_out:
+        limit = config.batches.max_tokens_per_sentence
+        warn(f"{stream.left_out:,} training pairs with over {limit} tokens on a side are left out")
+    if state.update:
+        say(f"going on from update {state.update:,} (epoch {state.epoch + 1}, {state.seconds / 60:.1f} minutes so far)")
+
+
+def _validator(config: Config, prepared: Prepared, tokenizer: Tokenizer, precision: torch.dtype) -> Validator:
+    batches = fixed_batches(prepared.examples("dev"), config.batches.max_tokens_per_batch)
+    sources, references = prepared.lines("dev", "source"), prepared.lines("dev", "target")
+    count = min(config.training.validate_pairs, len(sources))
+    chosen = [index * len(sources) // count for index in range(count)]
+    some_sources, some_references = [sources[i] for i in chosen], [references[i] for i in chosen]
+    greedy = replace(config.decoding, beam=1)
+
+    def validate(model: Transformer) -> DevScores:
+        device = next(model.parameters()).device
+        loss, shuffled_loss = dev_losses(model, [batch.to(device) for batch in batches], precision)
+        if not chosen:
+            return DevScores(loss, shuffled_loss, None, [])
+        language = config.corpus.target_language
+        translator = Translator(model, tokenizer, greedy, language)
+        hypotheses = [translation.text for translation in translator.translate(some_sources)]
+        scores = score(hypotheses, some_references, None, language, config.evaluation.bleu_tokenizer)
+        samples = map(Sample, some_sources, some_references, hypotheses)
+        return DevScores(loss, shuffled_loss, scores.bleu, list(samples)[:_SAMPLES_SHOWN])
+
+    return validate
+
+
+def _choose(
+    training: Training, state: TrainingState, last: int
+) -> tuple[dict[str, torch.Tensor], dict[str, str | int | float]]:
+    """Return the better, on dev, of the best checkpoint's weights and the mean of the last ones', and what they are."""
+    checkpoints = training.checkpoints
+    best = checkpoints.path(state.best_update)
+    candidates: dict[str, Callable[[], dict[str, torch.Tensor]]] = {
+        f"checkpoint of update {state.best_update}": lambda: next(iter(checkpoints.weights([best])))
+    }
+    latest = checkpoints.all()[-last:] if last > 1 else []
+    if len(latest) > 1:
+        candidates[f"mean of the last {len(latest)} checkpoints"] = lambda: average(checkpoints.weights(latest))
+    results = []
+    for name, make_weights in candidates.items():
+        weights = make_weights()
+        restore_weights(training.updater.model, weights, name)
+        scores = training.validator(training.updater.model)
+        bleu = "" if scores.bleu is None else f", dev BLEU {scores.bleu:.2f} (greedy)"
+        say(f"{name}: dev loss {scores.loss:.3f}{bleu}")
+        quality = -scores.loss if scores.bleu is None else scores.bleu
+        results.append((quality, name, weights, scores))
+    _, name, weights, scores = max(results, key=lambda result: result[0])
+    say(f"kept for translating: {name}")
+    origin: dict[str, str | int | float] = {"weights": name, "dev_loss": scores.loss}
+    return weights, origin if scores.bleu is None else {**origin, "dev_bleu_greedy": scores.bleu}

@@ -1,0 +1,118 @@
+"""What a value must be: the range of every number, and rules between settings."""
+
+import re
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+from typing import NamedTuple
+
+from mtrain.config.schema import Config
+
+
+class BrokenRule(NamedTuple):
+    """The keys that a rule is about, and what is wrong with them."""
+
+    keys: tuple[str, ...]
+    text: str
+
+
+class Range(NamedTuple):
+    """What some numbers must be, in words and as a test, and the keys it holds for."""
+
+    words: str
+    holds: Callable[[float], bool]
+    keys: str
+
+
+RANGES = (
+    Range(
+        "at least 1",
+        lambda value: value >= 1,
+        """corpus.dev_pairs corpus.max_units corpus.max_length_ratio tokenizer.train_lines
+        batches.max_tokens_per_batch batches.max_tokens_per_sentence
+        model.d_model model.heads model.d_ff model.encoder_layers model.decoder_layers
+        training.accumulate training.warmup_updates training.log_every_updates training.validate_every_updates
+        training.save_every_updates training.keep_checkpoints
+        decoding.beam decoding.max_source_tokens decoding.max_tokens_per_batch""",
+    ),
+    Range(
+        "at least 0",
+        lambda value: value >= 0,
+        """run.seed run.threads corpus.test_pairs training.max_updates training.max_epochs training.max_minutes
+        training.patience training.clip_norm training.validate_pairs training.average_checkpoints
+        decoding.length_penalty decoding.max_length_extra""",
+    ),
+    Range(
+        "above 0",
+        lambda value: value > 0,
+        "training.learning_rate_scale training.adam_epsilon decoding.max_length_factor",
+    ),
+    Range(
+        "at least 0 and below 1",
+        lambda value: 0 <= value < 1,
+        """model.dropout model.attention_dropout training.adam_beta1 training.adam_beta2
+        training.label_smoothing""",
+    ),
+    Range("from 0.98 to 1, as SentencePiece demands", lambda value: 0.98 <= value <= 1, "tokenizer.character_coverage"),
+    Range(
+        "at least 300, for 256 bytes, 4 special symbols and some pieces",
+        lambda value: value >= 300,
+        "tokenizer.vocabulary_size",
+    ),
+)
+
+
+def check_config(config: Config) -> list[BrokenRule]:
+    """Return every rule that the settings break."""
+    return [*_out_of_range(config), *_corpus_rules(config), *_model_rules(config), *_training_rules(config)]
+
+
+def _out_of_range(config: Config) -> Iterator[BrokenRule]:
+    for words, holds, keys in RANGES:
+        for key in keys.split():
+            value = attrgetter(key)(config)
+            if not holds(value):
+                yield BrokenRule((key,), f"must be {words}, found {value}")
+
+
+def _corpus_rules(config: Config) -> Iterator[BrokenRule]:
+    corpus = config.corpus
+    if not corpus.train:
+        yield BrokenRule(("corpus.train",), "is not set; name two aligned text files or one .tsv, .jsonl or .parquet")
+    for key, files in (("train", corpus.train), ("dev", corpus.dev), ("test", corpus.test)):
+        if len(files) > 2 or "" in files:
+            text = f"expects two aligned text files or one file of pairs, found {', '.join(files)}"
+            yield BrokenRule((f"corpus.{key}",), text)
+    for key, code in (("source_language", corpus.source_language), ("target_language", corpus.target_language)):
+        if not re.fullmatch(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*", code):
+            yield BrokenRule((f"corpus.{key}",), f"expects a language code such as zh, lzh or en, found '{code}'")
+
+
+def _model_rules(config: Config) -> Iterator[BrokenRule]:
+    width, heads = config.model.d_model, config.model.heads
+    keys = ("model.heads", "model.d_model")
+    if heads >= 1 and width % heads:
+        yield BrokenRule(keys, f"model.heads {heads} does not divide model.d_model {width}")
+    elif heads >= 1 and (width // heads) % 2:
+        text = f"model.d_model {width} over model.heads {heads} makes heads of width {width // heads}; it must be even"
+        yield BrokenRule(keys, text)
+
+
+def _training_rules(config: Config) -> Iterator[BrokenRule]:
+    training, batches = config.training, config.batches
+    if not (training.max_updates or training.max_epochs or training.max_minutes):
+        yield BrokenRule(
+            ("training.max_updates", "training.max_epochs", "training.max_minutes"),
+            "training would never stop; set one of training.max_updates, max_epochs and max_minutes above 0",
+        )
+    if training.average_checkpoints > training.keep_checkpoints:
+        yield BrokenRule(
+            ("training.average_checkpoints", "training.keep_checkpoints"),
+            f"training.average_checkpoints {training.average_checkpoints} is more than "
+            f"training.keep_checkpoints {training.keep_checkpoints} leaves to average",
+        )
+    if batches.max_tokens_per_sentence > batches.max_tokens_per_batch:
+        yield BrokenRule(
+            ("batches.max_tokens_per_sentence", "batches.max_tokens_per_batch"),
+            f"batches.max_tokens_per_sentence {batches.max_tokens_per_sentence} does not fit into "
+            f"batches.max_tokens_per_batch {batches.max_tokens_per_batch}",
+        )

@@ -1,0 +1,96 @@
+"""Entries in, one checked Config out; every mistake is told at once, with its place and its cure."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from mtrain.config.check import check_config
+from mtrain.config.entries import Entry, read_file, read_override
+from mtrain.config.keys import KINDS, SECTIONS, convert, unknown_key, unknown_section
+from mtrain.config.schema import Config
+from mtrain.config.shipped import find_config
+from mtrain.errors import ConfigError
+
+
+def load_config(name_or_path: str = "sample", overrides: Sequence[str] = ()) -> Config:
+    """Return the settings of a YAML file, of what it extends and of `section.key=value` overrides; the last one wins.
+
+    Raises: ConfigError with all mistakes, one a line.
+    """
+    path = find_config(name_or_path)
+    mistakes: list[str] = []
+    entries = [*read_file(path, mistakes), *_overriding(overrides, mistakes)]
+    values, heads = _settle(entries, mistakes)
+    config = _with_folders(_build(values), path.stem)
+    mistakes += _broken_rules(config, heads, heads.keys() - values.keys(), path)
+    if mistakes:
+        raise ConfigError("\n".join(mistakes))
+    return config
+
+
+def dump_config(config: Config) -> str:
+    """Return all settings as YAML, which `load_config` reads back to an equal Config."""
+    return yaml.safe_dump(asdict(config), sort_keys=False, allow_unicode=True)
+
+
+def _overriding(overrides: Sequence[str], mistakes: list[str]) -> Iterator[Entry]:
+    for override in overrides:
+        try:
+            yield read_override(override)
+        except ConfigError as error:
+            mistakes.append(str(error))
+
+
+def _settle(entries: list[Entry], mistakes: list[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the value of each key, and for each key written, right or wrong, how a line about it begins.
+
+    The second is in the order of writing, so that a rule broken by two keys is blamed on the one written last.
+    """
+    values: dict[str, Any] = {}
+    heads: dict[str, str] = {}
+    for entry in entries:
+        key = f"{entry.section}.{entry.name}"
+        values.pop(key, None)
+        heads.pop(key, None)
+        heads[key] = entry.head
+        try:
+            values[key] = _value(entry)
+        except ValueError as error:
+            mistakes.append(f"{entry.head}: {error}")
+    return values, heads
+
+
+def _value(entry: Entry) -> Any:
+    if entry.section not in SECTIONS:
+        raise ValueError(unknown_section(entry.section))
+    key = f"{entry.section}.{entry.name}"
+    if key not in KINDS:
+        raise ValueError(unknown_key(entry.section, entry.name))
+    return convert(entry.written, KINDS[key])
+
+
+def _build(values: dict[str, Any]) -> Config:
+    sections: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
+    for key, value in values.items():
+        section, name = key.split(".")
+        sections[section][name] = value
+    return Config(**{section: SECTIONS[section](**settings) for section, settings in sections.items()})
+
+
+def _with_folders(config: Config, name: str) -> Config:
+    return replace(
+        config,
+        run=replace(config.run, folder=config.run.folder or f"runs/{name}"),
+        corpus=replace(config.corpus, folder=config.corpus.folder or f"data/prepared/{name}"),
+    )
+
+
+def _broken_rules(config: Config, heads: dict[str, str], doubtful: set[str], path: Path) -> Iterator[str]:
+    """Give a line for each broken rule, none for those that a wrong value may have broken."""
+    for keys, text in check_config(config):
+        if doubtful.isdisjoint(keys):
+            written = [head for key, head in heads.items() if key in keys]
+            yield f"{written[-1] if written else f'{path} {keys[0]}'}: {text}"

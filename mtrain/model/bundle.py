@@ -1,0 +1,108 @@
+"""All that translating needs, in one folder that stands for itself.
+
+    model/
+        bundle.json        format version, languages, shape of the model, how it came to be, hashes of the others
+        config.yaml        all settings of the run; translating obeys its decoding section
+        model.safetensors  weights
+        tokenizer.model    SentencePiece
+"""
+
+import json
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from safetensors.torch import load_file, save_file
+
+from mtrain.config.schema import ModelConfig
+from mtrain.errors import BundleError
+from mtrain.model.build import build_model
+from mtrain.model.transformer import Transformer
+from mtrain.model.weights import named_weights, restore_weights
+from mtrain.storage import folder_written_whole, recover_folder, sha256
+from mtrain.tokenizer import Tokenizer
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A trained model with its tokenizer and languages; `origin` says how its weights came to be."""
+
+    model: Transformer
+    tokenizer: Tokenizer
+    source_language: str
+    target_language: str
+    model_config: ModelConfig
+    origin: dict[str, str | int | float]
+
+
+def save_bundle(bundle: Bundle, tokenizer_file: Path, settings: str, folder: Path) -> None:
+    """Write the folder whole, with the run's `settings` as YAML; a kill leaves the one that was there before."""
+    with folder_written_whole(folder) as partial:
+        (partial / "config.yaml").write_text(settings, encoding="utf-8")
+        save_file(named_weights(bundle.model), partial / "model.safetensors")
+        shutil.copyfile(tokenizer_file, partial / "tokenizer.model")
+        description = {
+            "format_version": FORMAT_VERSION,
+            "source_language": bundle.source_language,
+            "target_language": bundle.target_language,
+            "vocabulary_size": bundle.tokenizer.vocabulary_size,
+            "model": asdict(bundle.model_config),
+            "origin": bundle.origin,
+            "sha256": {part.name: sha256(part) for part in sorted(partial.iterdir())},
+        }
+        (partial / "bundle.json").write_text(json.dumps(description, indent=2, ensure_ascii=False), encoding="utf-8")
+
+
+def load_bundle(folder: Path) -> Bundle:
+    """Read a model folder, every part verified. Raises: BundleError naming the part that is absent or damaged."""
+    recover_folder(folder)
+    if not folder.is_dir():
+        raise BundleError(f"{folder}: no model here. Train one with `mtrain fit`, or name another folder with --model.")
+    description = _description(folder)
+    for part, written in description["sha256"].items():
+        if not (folder / part).is_file():
+            raise BundleError(f"{folder / part}: is missing; the model folder is incomplete. Copy it again.")
+        if sha256(folder / part) != written:
+            raise BundleError(f"{folder / part}: is damaged (cut short or changed after writing). Copy it again.")
+    model_config = ModelConfig(**description["model"])
+    model = build_model(model_config, description["vocabulary_size"])
+    restore_weights(model, load_file(folder / "model.safetensors"), str(folder / "model.safetensors"))
+    return Bundle(
+        model=model.eval(),
+        tokenizer=Tokenizer.load(folder / "tokenizer.model"),
+        source_language=description["source_language"],
+        target_language=description["target_language"],
+        model_config=model_config,
+        origin=description["origin"],
+    )
+
+
+def settings_file(folder: Path) -> Path:
+    """Return the YAML of the run that made the bundle. Raises: BundleError where there is none."""
+    recover_folder(folder)
+    file = folder / "config.yaml"
+    if not file.is_file():
+        raise BundleError(f"{file}: is missing; {folder} is no complete model folder.")
+    return file
+
+
+def read_origin(folder: Path) -> dict[str, str | int | float]:
+    """Return only how the bundle came to be; empty where there is no bundle."""
+    recover_folder(folder)
+    return dict(_description(folder)["origin"]) if folder.is_dir() else {}
+
+
+def _description(folder: Path) -> dict:  # type: ignore[type-arg]
+    file = folder / "bundle.json"
+    try:
+        description = json.loads(file.read_text("utf-8"))
+        version = description["format_version"]
+    except FileNotFoundError:
+        raise BundleError(f"{file}: is missing; {folder} is no complete model folder.") from None
+    except (OSError, ValueError, KeyError) as error:
+        raise BundleError(f"{file}: cannot be read ({error}). Copy the model folder again.") from error
+    if version != FORMAT_VERSION:
+        raise BundleError(f"{file}: has format version {version}, this mtrain reads version {FORMAT_VERSION}.")
+    return description  # type: ignore[no-any-return]

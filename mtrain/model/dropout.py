@@ -1,0 +1,31 @@
+"""Dropout (paper section 5.4; Srivastava et al. 2014)."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class Dropout(nn.Module):
+    """Zero each value with probability `p` while training, and scale up the others to keep the mean."""
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Any shape."""
+        if not self.training or self.p == 0:
+            return x
+        return F.dropout(x, self.p) if x.is_cuda else _dropout_by_random_bytes(x, self.p)
+
+
+def _dropout_by_random_bytes(x: Tensor, p: float) -> Tensor:
+    """Compare one random byte a value with a threshold, which rounds `p` to the nearest 1/256.
+
+    PyTorch's CPU dropout draws a whole Bernoulli variable a value, which is four times slower and was a quarter of
+    the time of an update.
+    """
+    dropped_of_256 = round(256 * p)
+    words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
+    keep = words.view(torch.uint8)[: x.numel()].view(x.shape) >= dropped_of_256
+    return x * keep.to(x.dtype).mul_(256 / (256 - dropped_of_256))

@@ -1,0 +1,86 @@
+"""The machine: device, precision, threads, random numbers, and a record of what a run ran on."""
+
+import hashlib
+import os
+import platform
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import torch
+
+from mtrain import __version__
+from mtrain.errors import ConfigError
+
+
+def choose_device(name: str) -> torch.device:
+    """Return the device of `run.device`. Raises: ConfigError where cuda is asked for and there is none."""
+    if name == "cuda" and not torch.cuda.is_available():
+        raise ConfigError("run.device: cuda: this machine has no usable CUDA device. Use auto or cpu.")
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    return torch.device(name)
+
+
+def choose_precision(name: str, device: torch.device) -> torch.dtype:
+    """Return the dtype of matrix products for `training.precision`; auto: bf16 where the hardware computes in it."""
+    if name == "auto":
+        name = "bf16" if _computes_in_bf16(device) else "fp32"
+    return {"fp32": torch.float32, "bf16": torch.bfloat16}[name]
+
+
+def _computes_in_bf16(device: torch.device) -> bool:
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    capabilities = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
+    return any(capabilities.get(unit, False) for unit in ("avx512_bf16", "amx_bf16"))
+
+
+def set_threads(threads: int) -> int:
+    """Use `threads` CPU threads, or all cores this process may use for 0; return how many that is.
+
+    The number is part of a result: sums are split differently with another one.
+    """
+    threads = threads or _usable_cores()
+    torch.set_num_threads(threads)
+    return threads
+
+
+def _usable_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def seed_from(*parts: int | str) -> None:
+    """Seed PyTorch's generators by a hash of `parts`.
+
+    Randomness is a function of where training stands (seed, update, micro-batch), never a state that has to be saved.
+    """
+    digest = hashlib.sha256("/".join(map(str, parts)).encode()).digest()
+    torch.manual_seed(int.from_bytes(digest[:8], "little"))
+
+
+def environment(device: torch.device, precision: torch.dtype) -> dict[str, str | int]:
+    """Return what a reader needs to judge or repeat a run's figures."""
+    packages = ("torch", "sentencepiece", "sacrebleu", "datasets", "numpy")
+    return {
+        "mtrain": __version__,
+        "python": platform.python_version(),
+        **{package: version(package) for package in packages},
+        "system": platform.platform(),
+        "processor": _processor(),
+        "device": torch.cuda.get_device_name() if device.type == "cuda" else "cpu",
+        "precision": str(precision).removeprefix("torch."),
+        "threads": torch.get_num_threads(),
+        "command": " ".join(sys.argv),
+    }
+
+
+def _processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text("utf-8").split("\n"):
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor()

@@ -1,0 +1,74 @@
+"""Writing so that a kill at any moment leaves either the old thing or the new one, never half of it."""
+
+import contextlib
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def folder_written_whole(folder: Path) -> Iterator[Path]:
+    """Give an empty folder beside `folder` to write into; at the end it takes its place.
+
+    On an exception what was there before stays as it was. A folder that a kill left behind half-written has a name
+    that ends in `.partial`, which no reader looks at.
+    """
+    recover_folder(folder)
+    partial = folder.with_name(folder.name + ".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        yield partial
+        for file in partial.iterdir():
+            _flush(file)
+        _flush(partial)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    old = _predecessor(folder)
+    shutil.rmtree(old, ignore_errors=True)
+    if folder.exists():
+        folder.rename(old)
+    partial.rename(folder)
+    _flush(folder.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def recover_folder(folder: Path) -> None:
+    """Put back what `folder_written_whole` had moved aside if it was killed between its two renames."""
+    old = _predecessor(folder)
+    if old.exists() and not folder.exists():
+        old.rename(folder)
+
+
+def write_whole(file: Path, text: str) -> None:
+    """Write a text file beside, flush it to the disk, then rename it into place."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    partial = file.with_name(file.name + ".partial")
+    partial.write_text(text, encoding="utf-8", newline="\n")
+    _flush(partial)
+    partial.replace(file)
+    _flush(file.parent)
+
+
+def sha256(file: Path) -> str:
+    """Return the hash of a file's contents."""
+    digest = hashlib.sha256()
+    with file.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _predecessor(folder: Path) -> Path:
+    return folder.with_name(folder.name + ".old")
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,140 @@
+"""All that going on with training needs, one folder a checkpoint, never half-written.
+
+    checkpoints/update-00001000/
+        model.safetensors      weights
+        optimizer.safetensors  what the optimiser remembers
+        state.json             format version, training state, fingerprint of the settings, hashes of the other two
+
+Random numbers are not in it: they are a function of the seed and the update. Nothing is unpickled.
+"""
+
+import json
+import shutil
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from mtrain.console import warn
+from mtrain.errors import CheckpointError
+from mtrain.model.transformer import Transformer
+from mtrain.model.weights import named_weights, restore_weights
+from mtrain.storage import folder_written_whole, sha256
+from mtrain.training.optimizer import optimizer_tensors, restore_optimizer
+from mtrain.training.state import TrainingState
+
+FORMAT_VERSION = 1
+
+Fingerprint = dict[str, str | int | float | bool]
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """The checkpoints of one run. `fingerprint` names every setting that going on must not change."""
+
+    folder: Path
+    fingerprint: Fingerprint
+    keep: int
+
+    def all(self) -> list[Path]:
+        """Return the whole checkpoints, oldest first."""
+        return sorted(path for path in self.folder.glob("update-*") if path.suffix == "")
+
+    def path(self, update: int) -> Path:
+        """Return the folder of the checkpoint made after `update`."""
+        return self.folder / f"update-{update:08d}"
+
+    def save(self, model: Transformer, optimizer: torch.optim.Adam, state: TrainingState) -> None:
+        """Write a checkpoint, then remove those that are neither among the latest nor the best."""
+        try:
+            with folder_written_whole(self.path(state.update)) as partial:
+                save_file(named_weights(model), partial / "model.safetensors")
+                save_file(optimizer_tensors(model, optimizer), partial / "optimizer.safetensors")
+                hashes = {part.name: sha256(part) for part in sorted(partial.iterdir())}
+                description = {
+                    "format_version": FORMAT_VERSION,
+                    "state": asdict(state),
+                    "threads": torch.get_num_threads(),
+                    "fingerprint": self.fingerprint,
+                    "sha256": hashes,
+                }
+                (partial / "state.json").write_text(json.dumps(description, indent=2), encoding="utf-8")
+        except OSError as error:
+            where = self.path(state.update)
+            raise CheckpointError(f"{where}: cannot be written: {error}. {self._still_there()}") from error
+        self._prune(state.best_update)
+
+    def load_latest(self, model: Transformer, optimizer: torch.optim.Adam) -> TrainingState | None:
+        """Put the latest checkpoint into model and optimiser and return its state; None where there is none.
+
+        Raises: CheckpointError where it is damaged, of another format, or made with other settings.
+        """
+        if not self.all():
+            return None
+        latest = self.all()[-1]
+        description = self._description(latest)
+        restore_weights(model, self._tensors(latest, "model.safetensors", description), str(latest))
+        restore_optimizer(model, optimizer, self._tensors(latest, "optimizer.safetensors", description))
+        if description["threads"] != torch.get_num_threads():
+            warn(
+                f"{latest} was made with {description['threads']} threads, this run has {torch.get_num_threads()}: "
+                "it goes on, but not bit for bit as it would have."
+            )
+        return TrainingState(**description["state"])
+
+    def weights(self, checkpoints: Iterable[Path]) -> Iterable[dict[str, Tensor]]:
+        """Yield the verified weights of each of these checkpoints."""
+        for checkpoint in checkpoints:
+            yield self._tensors(checkpoint, "model.safetensors", self._description(checkpoint))
+
+    def _prune(self, best_update: int) -> None:
+        for checkpoint in self.all()[: -self.keep]:
+            if checkpoint != self.path(best_update):
+                shutil.rmtree(checkpoint)
+
+    def _description(self, checkpoint: Path) -> dict:  # type: ignore[type-arg]
+        try:
+            description = json.loads((checkpoint / "state.json").read_text("utf-8"))
+            version = description["format_version"]
+        except (OSError, ValueError, KeyError) as error:
+            raise self._damaged(checkpoint, "state.json", error) from error
+        if version != FORMAT_VERSION:
+            raise CheckpointError(
+                f"{checkpoint}: has format version {version}, this mtrain goes on from version {FORMAT_VERSION}. "
+                "Choose another run.folder, or use the mtrain that made it."
+            )
+        self._check_settings(checkpoint, description["fingerprint"])
+        return description  # type: ignore[no-any-return]
+
+    def _check_settings(self, checkpoint: Path, then: Fingerprint) -> None:
+        now = self.fingerprint
+        changes = [
+            f"{key} was {then.get(key)}, is now {now.get(key)}"
+            for key in sorted(then.keys() | now.keys())
+            if then.get(key) != now.get(key)
+        ]
+        if changes:
+            raise CheckpointError(
+                f"{checkpoint}: made with other settings: {'; '.join(changes)}. "
+                "Set them back to go on, or start afresh in another run.folder."
+            )
+
+    def _tensors(self, checkpoint: Path, name: str, description: dict) -> dict[str, Tensor]:  # type: ignore[type-arg]
+        part = checkpoint / name
+        try:
+            if sha256(part) != description["sha256"][name]:
+                raise ValueError("its contents are not what was written")
+            return load_file(part)
+        except (OSError, ValueError, KeyError) as error:
+            raise self._damaged(checkpoint, name, error) from error
+
+    def _damaged(self, checkpoint: Path, part: str, error: Exception) -> CheckpointError:
+        older = [path for path in self.all() if path < checkpoint]
+        cure = f"Delete that folder to go on from {older[-1]}." if older else "Delete that folder to start afresh."
+        return CheckpointError(f"{checkpoint}: {part} is damaged or missing ({error}). {cure}")
+
+    def _still_there(self) -> str:
+        return f"The latest good checkpoint is {self.all()[-1]}." if self.all() else "There is no checkpoint yet."

@@ -1,0 +1,44 @@
+"""Where training stands, and when it stops."""
+
+import math
+from dataclasses import dataclass
+
+from mtrain.config.schema import TrainingConfig
+
+
+@dataclass
+class TrainingState:
+    """All that a run remembers besides weights and optimiser.
+
+    `position` counts the micro-batches of `epoch` (from 0) already trained on; with the seed it fixes all that follows.
+    """
+
+    update: int = 0
+    epoch: int = 0
+    position: int = 0
+    target_tokens: int = 0
+    seconds: float = 0.0
+    best_loss: float = math.inf
+    best_update: int = 0
+    validations_without_gain: int = 0
+
+    def note_validation(self, loss: float) -> bool:
+        """Take in a dev loss and return whether it is the best so far."""
+        if loss < self.best_loss:
+            self.best_loss, self.best_update, self.validations_without_gain = loss, self.update, 0
+            return True
+        self.validations_without_gain += 1
+        return False
+
+
+def stop_reason(state: TrainingState, config: TrainingConfig) -> str | None:
+    """Return why training is over, or None while it is not."""
+    if config.max_updates and state.update >= config.max_updates:
+        return f"max_updates: {config.max_updates:,}"
+    if config.max_epochs and state.epoch >= config.max_epochs:
+        return f"max_epochs: {config.max_epochs}"
+    if config.max_minutes and state.seconds >= config.max_minutes * 60:
+        return f"max_minutes: {config.max_minutes:g}"
+    if config.patience and state.validations_without_gain >= config.patience:
+        return f"patience: {config.patience} validations without a better dev loss than update {state.best_update:,}'s"
+    return None

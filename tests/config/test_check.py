@@ -1,0 +1,90 @@
+"""The rules: each can be broken, and every number is under one."""
+
+from dataclasses import replace
+
+import pytest
+
+from mtrain.config.check import RANGES, check_config
+from mtrain.config.keys import KINDS
+from mtrain.config.schema import BatchesConfig, Config, CorpusConfig, ModelConfig, TrainingConfig
+
+GOOD = Config(corpus=CorpusConfig(train=("a.zh", "a.en")))
+
+
+def test_the_defaults_break_no_rule() -> None:
+    assert check_config(GOOD) == []
+
+
+def test_every_number_has_exactly_one_range() -> None:
+    ranged = [key for range_ in RANGES for key in range_.keys.split()]
+    assert sorted(ranged) == sorted(key for key, kind in KINDS.items() if kind in (int, float))
+
+
+@pytest.mark.parametrize("key", [key for range_ in RANGES for key in range_.keys.split()])
+def test_a_number_below_its_range_is_told(key: str) -> None:
+    section, name = key.split(".")
+    config = replace(GOOD, **{section: replace(getattr(GOOD, section), **{name: -1})})
+    assert next(broken.text for broken in check_config(config) if broken.keys == (key,)).endswith("found -1")
+
+
+@pytest.mark.parametrize(
+    ("config", "keys", "text"),
+    [
+        (Config(), "corpus.train", "is not set"),
+        (
+            Config(corpus=CorpusConfig(train=("a", "b", "c"))),
+            "corpus.train",
+            "expects two aligned text files or one file of pairs, found a, b, c",
+        ),
+        (
+            replace(GOOD, corpus=replace(GOOD.corpus, dev=("a", ""))),
+            "corpus.dev",
+            "expects two aligned text files or one file of pairs",
+        ),
+        (
+            replace(GOOD, corpus=replace(GOOD.corpus, target_language="")),
+            "corpus.target_language",
+            "expects a language code such as zh, lzh or en, found ''",
+        ),
+        (
+            replace(GOOD, model=ModelConfig(d_model=100, heads=8)),
+            "model.heads model.d_model",
+            "model.heads 8 does not divide model.d_model 100",
+        ),
+        (
+            replace(GOOD, model=ModelConfig(d_model=20, heads=4)),
+            "model.heads model.d_model",
+            "model.d_model 20 over model.heads 4 makes heads of width 5; it must be even",
+        ),
+        (
+            replace(GOOD, training=TrainingConfig(max_updates=0, patience=3)),
+            "training.max_updates training.max_epochs training.max_minutes",
+            "training would never stop",
+        ),
+        (
+            replace(GOOD, training=TrainingConfig(keep_checkpoints=2, average_checkpoints=3)),
+            "training.average_checkpoints training.keep_checkpoints",
+            "training.average_checkpoints 3 is more than training.keep_checkpoints 2",
+        ),
+        (
+            replace(GOOD, batches=BatchesConfig(max_tokens_per_batch=100, max_tokens_per_sentence=101)),
+            "batches.max_tokens_per_sentence batches.max_tokens_per_batch",
+            "batches.max_tokens_per_sentence 101 does not fit into batches.max_tokens_per_batch 100",
+        ),
+    ],
+)
+def test_a_broken_rule_is_told_with_its_keys(config: Config, keys: str, text: str) -> None:
+    (broken,) = check_config(config)
+    assert broken.keys == tuple(keys.split())
+    assert broken.text.startswith(text)
+
+
+@pytest.mark.parametrize("stop", ["max_updates", "max_epochs", "max_minutes"])
+def test_one_stop_rule_is_enough(stop: str) -> None:
+    training = replace(TrainingConfig(max_updates=0), **{stop: 1})
+    assert check_config(replace(GOOD, training=training)) == []
+
+
+@pytest.mark.parametrize("code", ["zh", "lzh", "zh-Hans", "zh_CN", "en", "cmn-Hans-CN"])
+def test_language_codes_are_accepted(code: str) -> None:
+    assert check_config(replace(GOOD, corpus=replace(GOOD.corpus, target_language=code))) == []
