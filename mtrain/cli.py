@@ -4,7 +4,7 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +13,8 @@ import typer
 
 from mtrain import __version__
 from mtrain.config.load import load_config
+from mtrain.config.schema import Config
+from mtrain.console import say
 from mtrain.errors import InputError, MtrainError
 
 app = typer.Typer(
@@ -62,7 +64,8 @@ def _errors_in_one_line(debug: bool) -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(1) from None
     except OSError as error:
-        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), debug)
+        place = f"{error.filename}: " if error.filename else ""
+        _fail(f"{place}{error.strerror or error}", debug)
     except KeyboardInterrupt:
         _fail("interrupted", debug, status=130)
 
@@ -71,7 +74,7 @@ def _fail(text: str, debug: bool, status: int = 1) -> None:
     if debug:
         traceback.print_exc()
     for line in text.split("\n"):
-        print(f"error: {line}", file=sys.stderr)
+        say(f"error: {line}")
     raise typer.Exit(status)
 
 
@@ -161,12 +164,17 @@ def translate(
       mtrain translate news.zh --output news.en --config zh-en-small --set decoding.beam=1
     """
     with _errors_in_one_line(debug):
-        from mtrain.commands.translate import settings_file
+        settings = load_config(config, overrides or ()) if model is None else _settings_of(model, overrides or ())
         from mtrain.commands.translate import translate as run_translate
 
-        # A model folder brings its own settings, so that it translates the same wherever it is copied.
-        settings = load_config(config if model is None else str(settings_file(model)), overrides or ())
         run_translate(settings, files or [], model, output)
+
+
+def _settings_of(model: Path, overrides: Sequence[str]) -> Config:
+    """Return the settings that a model folder brings, so that it translates the same wherever it is copied."""
+    from mtrain.commands.translate import settings_file
+
+    return load_config(str(settings_file(model)), overrides)
 
 
 @app.command()

@@ -37,8 +37,9 @@ class DecoderLayer(nn.Module):
         return x_BTD
 
     def start(self, memory_BSD: Tensor) -> LayerCache:
-        """Project the source once, for all steps to come."""
-        return LayerCache(GrowingKeyValues(), *self.cross_attention.project_memory(memory_BSD))
+        """Project the source once, for all steps to come, laid out as the products of each step read it."""
+        k_BHSK, v_BHSK = self.cross_attention.project_memory(memory_BSD)
+        return LayerCache(GrowingKeyValues(), k_BHSK.contiguous(), v_BHSK.contiguous())
 
     def step(self, x_BND: Tensor, cache: LayerCache, keep_BS: Tensor | None) -> Tensor:
         """One position of N hypotheses of each sentence.

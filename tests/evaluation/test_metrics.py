@@ -15,8 +15,16 @@ from mtrain.evaluation.report import render, render_samples, to_json
 
 ENGLISH = ["The cat sat on the mat.", "It cost 35 million yuan, didn't it?", "Turn left at the bank."]
 OTHER_ENGLISH = ["A cat sat on the mat.", "It did cost 35 million yuan, no?", "Turn right at the bank."]
-CHINESE = ["他说，今天天气很好，我们出去走走吧！", "你吃饭了吗？我还没有，一起去吧。", "这本书三十五块钱，太贵了！能便宜一点吗？"]
-OTHER_CHINESE = ["他说，今天天气不错，我们出门走走吧！", "你吃了饭吗？我还没吃，一起去吧。", "这本书三十五块，贵了！能便宜点儿吗？"]
+CHINESE = [
+    "他说，今天天气很好，我们出去走走吧！",
+    "你吃饭了吗？我还没有，一起去吧。",
+    "这本书三十五块钱，太贵了！能便宜一点吗？",
+]
+OTHER_CHINESE = [
+    "他说，今天天气不错，我们出门走走吧！",
+    "你吃了饭吗？我还没吃，一起去吧。",
+    "这本书三十五块，贵了！能便宜点儿吗？",
+]
 
 
 def half_width(line: str) -> str:
@@ -47,7 +55,8 @@ def test_figures_and_signatures_are_those_of_sacrebleus_own_program(
     for name, lines in (("hyp", hypotheses), ("ref", references)):
         (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
     tokenizer = tokenizer_for(language)
-    command = [sys.executable, "-m", "sacrebleu", "ref", "-i", "hyp", "-m", "bleu", "chrf", "-tok", tokenizer, "-w", "6"]
+    arguments = ["ref", "-i", "hyp", "-m", "bleu", "chrf", "-tok", tokenizer, "-w", "6"]
+    command = [sys.executable, "-m", "sacrebleu", *arguments]
     environment = {**os.environ, "PYTHONUTF8": "1"}
     output = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=True, text=True).stdout
     theirs = json.loads(output)
@@ -100,7 +109,8 @@ def test_empty_translations_count_and_are_counted() -> None:
 @pytest.mark.parametrize(
     ("language", "tokenizer"),
     [
-        ("zh", "zh"), ("lzh", "zh"), ("zh-CN", "zh"), ("zh_Hant", "zh"), ("ZH", "zh"), ("yue", "zh"), ("cmn-Hans", "zh"),
+        ("zh", "zh"), ("lzh", "zh"), ("zh-CN", "zh"), ("zh_Hant", "zh"), ("ZH", "zh"), ("yue", "zh"),
+        ("cmn-Hans", "zh"),
         ("ja", "ja-mecab"), ("ko", "ko-mecab"), ("en", "13a"), ("de", "13a"), ("zhx", "13a"),
     ],
 )  # fmt: skip

@@ -1,0 +1,60 @@
+"""A kill at any moment leaves the old thing or the new one."""
+
+import pytest
+
+from mtrain.storage import folder_written_whole, recover_folder, sha256, write_whole
+
+
+def write(folder, text):
+    with folder_written_whole(folder) as partial:
+        (partial / "file").write_text(text)
+
+
+def test_a_folder_is_replaced_as_a_whole(tmp_path):
+    folder = tmp_path / "deep" / "folder"
+    write(folder, "old")
+    (folder / "stale").write_text("")
+    write(folder, "new")
+    assert (folder / "file").read_text() == "new"
+    assert [path.name for path in folder.parent.iterdir()] == ["folder"]
+    assert [path.name for path in folder.iterdir()] == ["file"]
+
+
+def test_a_failure_while_writing_leaves_the_old_folder(tmp_path):
+    folder = tmp_path / "folder"
+    write(folder, "old")
+    with pytest.raises(RuntimeError), folder_written_whole(folder) as partial:  # noqa: PT012
+        (partial / "file").write_text("half")
+        raise RuntimeError
+    assert (folder / "file").read_text() == "old"
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_what_a_kill_left_half_written_is_in_nobodys_way(tmp_path):
+    folder = tmp_path / "folder"
+    (tmp_path / "folder.partial").mkdir()
+    (tmp_path / "folder.partial" / "rubbish").write_text("")
+    write(folder, "new")
+    assert [path.name for path in folder.iterdir()] == ["file"]
+
+
+def test_a_kill_between_the_two_renames_is_mended(tmp_path):
+    folder = tmp_path / "folder"
+    write(folder, "old")
+    folder.rename(tmp_path / "folder.old")
+    recover_folder(folder)
+    assert (folder / "file").read_text() == "old"
+
+
+def test_a_file_is_replaced_as_a_whole(tmp_path):
+    file = tmp_path / "new" / "file"
+    write_whole(file, "一\n")
+    write_whole(file, "二\n")
+    assert file.read_bytes() == "二\n".encode()
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_sha256_is_that_of_the_contents(tmp_path):
+    file = tmp_path / "file"
+    file.write_bytes(b"abc")
+    assert sha256(file) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
