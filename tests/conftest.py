@@ -1,5 +1,7 @@
 """What many tests need: small models, random sentences, and a world of digits that can be learnt in seconds."""
 
+import mtrain  # noqa: F401, I001  before torch: it sets how OpenMP waits
+
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

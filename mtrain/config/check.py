@@ -52,6 +52,7 @@ RANGES = (
         """model.dropout model.attention_dropout training.adam_beta1 training.adam_beta2
         training.label_smoothing""",
     ),
+    Range("from 0 to 1", lambda value: 0 <= value <= 1, "training.cooldown"),
     Range("from 0.98 to 1, as SentencePiece demands", lambda value: 0.98 <= value <= 1, "tokenizer.character_coverage"),
     Range(
         "at least 300, for 256 bytes, 4 special symbols and some pieces",
@@ -104,6 +105,9 @@ def _training_rules(config: Config) -> Iterator[BrokenRule]:
             ("training.max_updates", "training.max_epochs", "training.max_minutes"),
             "training would never stop; set one of training.max_updates, max_epochs and max_minutes above 0",
         )
+    if training.cooldown and not (training.max_updates or training.max_minutes):
+        text = "training.cooldown needs an end to fall towards; set training.max_updates or training.max_minutes"
+        yield BrokenRule(("training.cooldown",), text)
     if training.average_checkpoints > training.keep_checkpoints:
         yield BrokenRule(
             ("training.average_checkpoints", "training.keep_checkpoints"),

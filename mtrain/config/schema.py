@@ -88,6 +88,7 @@ class TrainingConfig:
     accumulate: int = option(1, "Micro-batches that make one update.")
     learning_rate_scale: float = option(1.0, "Factor on the Noam learning rate (paper section 5.3).")
     warmup_updates: int = option(4000, "Updates over which the learning rate rises.")
+    cooldown: float = option(0.0, "Share of the run, at its end, over which the learning rate falls to zero; needs max_updates or max_minutes.")
     adam_beta1: float = option(0.9, "Adam's decay of the gradient's mean.")
     adam_beta2: float = option(0.98, "Adam's decay of the gradient's square.")
     adam_epsilon: float = option(1e-9, "Adam's guard against division by zero.")

@@ -71,7 +71,7 @@ def load_bundle(folder: Path) -> Bundle:
     restore_weights(model, load_file(folder / "model.safetensors"), str(folder / "model.safetensors"))
     return Bundle(
         model=model.eval(),
-        tokenizer=Tokenizer.load(folder / "tokenizer.model"),
+        tokenizer=Tokenizer.load(folder / "tokenizer.model", BundleError),
         source_language=description["source_language"],
         target_language=description["target_language"],
         model_config=model_config,

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-# Room for this many more positions is made at a time: growing at each step would copy the whole past each time.
-_GROWTH = 32
+# Room for this many more positions is made at a time: growing at each step would copy the whole past each time, and
+# much unused room would be copied along at each reordering.
+_GROWTH = 8
 
 
 class GrowingKeyValues:
@@ -18,15 +19,14 @@ class GrowingKeyValues:
 
     def __init__(self) -> None:
         self.length = 0
-        self._keys = torch.empty(0)
-        self._values = torch.empty(0)
+        self._keys = self._values = torch.empty(0, 0, 0, 0)
 
     def append(self, k_RH1K: Tensor, v_RH1K: Tensor) -> tuple[Tensor, Tensor]:
         """Store one more position and return all so far, k_RHTK and v_RHTK."""
-        if self.length == 0:
-            self._keys, self._values = _with_room(k_RH1K[:, :, :0]), _with_room(v_RH1K[:, :, :0])
-        elif self.length == self._keys.size(2):
-            self._keys, self._values = _with_room(self._keys), _with_room(self._values)
+        if self.length == self._keys.size(2):
+            self._keys, self._values = self._with_room(self._keys, k_RH1K), self._with_room(self._values, v_RH1K)
+            # Reordering copies between these and the buffers in use: fresh memory at each step is slower than copying.
+            self._other_keys, self._other_values = torch.empty_like(self._keys), torch.empty_like(self._values)
         self._keys[:, :, self.length] = k_RH1K[:, :, 0]
         self._values[:, :, self.length] = v_RH1K[:, :, 0]
         self.length += 1
@@ -34,15 +34,21 @@ class GrowingKeyValues:
 
     def reorder(self, rows: Tensor) -> None:
         """Let row i continue what row `rows[i]` was; fewer rows than before let the others go."""
-        self._keys = _with_room(self._keys[:, :, : self.length].index_select(0, rows))
-        self._values = _with_room(self._values[:, :, : self.length].index_select(0, rows))
+        self._keys, self._other_keys = _select(self._keys, rows, self._other_keys), self._keys
+        self._values, self._other_values = _select(self._values, rows, self._other_values), self._values
+
+    def _with_room(self, past_RHTK: Tensor, new_RH1K: Tensor) -> Tensor:
+        rows, heads, _, width = new_RH1K.shape
+        roomy = new_RH1K.new_empty(rows, heads, self.length + _GROWTH, width)
+        if self.length:
+            roomy[:, :, : self.length] = past_RHTK
+        return roomy
 
 
-def _with_room(past_RHTK: Tensor) -> Tensor:
-    rows, heads, length, width = past_RHTK.shape
-    roomy = past_RHTK.new_empty(rows, heads, length - length % _GROWTH + _GROWTH, width)
-    roomy[:, :, :length] = past_RHTK
-    return roomy
+def _select(buffer: Tensor, rows: Tensor, into: Tensor) -> Tensor:
+    if into.size(0) < rows.numel():
+        return buffer.index_select(0, rows)
+    return torch.index_select(buffer, 0, rows, out=into[: rows.numel()])
 
 
 @dataclass

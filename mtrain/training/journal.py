@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from mtrain.config.schema import TrainingConfig
 from mtrain.console import progress_bar, say, warn
 from mtrain.errors import TrainingError
 from mtrain.storage import write_whole
@@ -20,12 +21,12 @@ _SOURCE_GAIN_EXPECTED = 0.05
 class Journal:
     """Gathers updates between two lines. Use as a context manager: it holds the file and the progress bar."""
 
-    def __init__(self, file: Path, state: TrainingState, total_updates: int, warmup_updates: int) -> None:
-        self._warmup_updates = warmup_updates
+    def __init__(self, file: Path, state: TrainingState, config: TrainingConfig) -> None:
+        self._config = config
         _forget_after(file, state.update)
         self._stream = file.open("a", encoding="utf-8", newline="\n")
-        self._bar = progress_bar("fit", total_updates or None, "update", done=state.update)
-        self._start_interval()
+        self._bar = progress_bar("fit", state.total_updates(config) or None, "update", done=state.update)
+        self.start_interval()
 
     def __enter__(self) -> "Journal":
         return self
@@ -37,11 +38,13 @@ class Journal:
     def record(self, report: UpdateReport, state: TrainingState) -> None:
         """Take in one update; nothing is read back from the device yet."""
         self._reports.append(report)
+        self._bar.total = state.total_updates(self._config) or None
         self._bar.set_postfix_str(f"{state.seconds / 60:.1f} min", refresh=False)
         self._bar.update(1)
 
-    def resume(self) -> None:
-        """Start the clock of tokens per second again, after something that is not training."""
+    def start_interval(self) -> None:
+        """Start counting, and the clock of tokens per second, from here."""
+        self._reports: list[UpdateReport] = []
         self._since = time.perf_counter()
 
     def write_interval(self, state: TrainingState, learning_rate: float) -> None:
@@ -74,7 +77,7 @@ class Journal:
             f"update {state.update:>6,}  epoch {state.epoch + 1}  loss {loss:.3f}  ppl {_perplexity(nll):.1f}  "
             f"lr {learning_rate:.2e}  grad {gradient_norm:.2f}  {speed:,.0f} tok/s  padding {padding:.1%}"
         )
-        self._start_interval()
+        self.start_interval()
 
     def write_validation(self, state: TrainingState, scores: DevScores, is_best: bool) -> None:
         """Print and store a validation, with its sample translations."""
@@ -95,7 +98,7 @@ class Journal:
         for sample in scores.samples:
             say(f"    source       {sample.source}\n    reference    {sample.reference}")
             say(f"    translation  {sample.translation}\n")
-        if state.update > self._warmup_updates and scores.source_gain < _SOURCE_GAIN_EXPECTED:
+        if state.update > self._config.warmup_updates and scores.source_gain < _SOURCE_GAIN_EXPECTED:
             warn(
                 "the model IGNORES ITS SOURCE: another sentence's source serves it as well (gain "
                 f"{scores.source_gain:.3f} nats per token). Are the two sides of the corpus aligned?"
@@ -105,10 +108,6 @@ class Journal:
         place = {"kind": kind, "update": state.update, "epoch": state.epoch, "target_tokens": state.target_tokens}
         self._stream.write(json.dumps({**place, "seconds": round(state.seconds, 1), **record}) + "\n")
         self._stream.flush()
-
-    def _start_interval(self) -> None:
-        self._reports: list[UpdateReport] = []
-        self.resume()
 
 
 def _perplexity(nll: float) -> float:

@@ -9,7 +9,7 @@ from mtrain.config.schema import TrainingConfig
 from mtrain.console import say
 from mtrain.training.checkpoint import Checkpoints
 from mtrain.training.journal import Journal
-from mtrain.training.schedule import noam
+from mtrain.training.schedule import cooldown_factor, noam
 from mtrain.training.state import TrainingState, stop_reason
 from mtrain.training.step import Updater
 from mtrain.training.validation import Validator
@@ -30,11 +30,11 @@ class Training:
 def fit(training: Training, state: TrainingState) -> str:
     """Train from `state` on until there is a reason to stop; return that reason."""
     config, model = training.config, training.updater.model
-    with Journal(training.metrics_file, state, config.max_updates, config.warmup_updates) as journal:
+    with Journal(training.metrics_file, state, config) as journal:
         began = time.perf_counter() - state.seconds
         while (reason := stop_reason(state, config)) is None:
             batches = training.stream.take(state.epoch, state.position, config.accumulate)
-            learning_rate = config.learning_rate_scale * noam(state.update + 1, model.d_model, config.warmup_updates)
+            learning_rate = _learning_rate(config, state, model.d_model)
             report = training.updater.update(state.update + 1, batches, learning_rate)
             _advance(state, training.stream, len(batches), report.target_tokens)
             state.seconds = time.perf_counter() - began
@@ -50,10 +50,20 @@ def fit(training: Training, state: TrainingState) -> str:
                 scores = training.validator(model)
                 is_best = state.note_validation(scores.loss)
                 journal.write_validation(state, scores, is_best)
+                state.seconds = time.perf_counter() - began
+                state.plan(config)
             if saves or is_best or stop_reason(state, config):
                 training.checkpoints.save(model, training.updater.optimizer, state)
-            journal.resume()
+            if validates or saves:
+                journal.start_interval()
     return reason
+
+
+def _learning_rate(config: TrainingConfig, state: TrainingState, d_model: int) -> float:
+    """Return the learning rate of the update to come."""
+    update = state.update + 1
+    cooled = cooldown_factor(update, state.total_updates(config), config.cooldown)
+    return config.learning_rate_scale * noam(update, d_model, config.warmup_updates) * cooled
 
 
 def _advance(state: TrainingState, stream: TrainingStream, batches: int, target_tokens: int) -> None:

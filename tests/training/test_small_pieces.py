@@ -7,7 +7,7 @@ import torch
 
 from mtrain.config.schema import TrainingConfig
 from mtrain.training.average import average
-from mtrain.training.schedule import noam
+from mtrain.training.schedule import cooldown_factor, noam
 from mtrain.training.state import TrainingState, stop_reason
 
 
@@ -18,6 +18,36 @@ def test_noam_rises_to_the_warmup_and_falls_with_the_square_root():
     assert max(rates) == pytest.approx(1 / math.sqrt(512 * 4000))
     assert rates[1999] == pytest.approx(max(rates) / 2)
     assert rates[15_999] == pytest.approx(max(rates) / 2)
+
+
+def test_cooldown_falls_to_nearly_zero_over_its_share_and_not_before():
+    factors = [cooldown_factor(update, 1000, 0.25) for update in range(1, 1001)]
+    assert factors[:750] == [1.0] * 750
+    assert factors[874] == pytest.approx(0.5, abs=0.01)
+    assert 0 < factors[-1] < 0.01
+    assert factors == sorted(factors, reverse=True)
+    assert cooldown_factor(1001, 1000, 0.25) == 0.0
+    assert cooldown_factor(10, 0, 0.25) == cooldown_factor(10, 20, 0.0) == 1.0
+
+
+def test_a_budget_in_minutes_becomes_a_number_of_updates_which_then_rules_alone():
+    config = TrainingConfig(max_updates=0, max_minutes=10)
+    state = TrainingState(update=50, seconds=60.0)
+    assert state.total_updates(config) == 0
+    state.plan(config)
+    assert state.total_updates(config) == 500
+    # The machine gets slow, then fast: the plan stays, so that an interrupted run ends where its twin does.
+    state.update, state.seconds = 400, 3600.0
+    state.plan(config)
+    assert state.total_updates(config) == 500
+    assert stop_reason(state, config) is None
+    state.update = 500
+    assert stop_reason(state, config).startswith("max_minutes")
+    # A longer budget given to a finished run is planned anew.
+    longer = TrainingConfig(max_updates=0, max_minutes=90)
+    assert stop_reason(state, longer) is None
+    state.plan(longer)
+    assert state.total_updates(longer) == 750
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,233 @@
+"""Prepared data on disk: token ids, memory-mapped, and a manifest that says what they are.
+
+    train.source.txt  train.target.txt     the pairs that are trained on; dev and test as they were read
+    train.source.ids                       all token ids of a side, one after the other (uint16, or uint32 if need be)
+    train.source.ends.npy                  where each example ends in them (int64)
+    tokenizer.model                        SentencePiece
+    report.txt                             what `mtrain prepare` had to say
+    manifest.json                          settings, inputs, report in figures, sizes and hashes of the others
+
+Ids are without begin and end of sentence, which `collate` adds.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from mtrain.config.schema import CorpusConfig, TokenizerConfig
+from mtrain.corpus.inputs import Input
+from mtrain.corpus.pair_files import text_file
+from mtrain.corpus.sources import SIDES, SPLITS, Side, Split, entries, read_lines
+from mtrain.errors import PreparedDataError
+from mtrain.storage import recover_folder, sha256
+
+FORMAT_VERSION = 1
+REPORT = "report.txt"
+TOKENIZER = "tokenizer.model"
+_MANIFEST = "manifest.json"
+_LARGEST_UINT16_VOCABULARY = 1 << 16
+CURE = "Run `mtrain prepare` with the same --config first."
+
+# What was read is told by its contents, and where the result lies changes nothing in it.
+_SETTINGS_OF_PLACE = {"folder", "root", "train", "dev", "test"}
+
+Settings = dict[str, Any]
+TokenIds = NDArray[np.integer[Any]]
+
+
+class Examples:
+    """The examples of one split, read from the disk as they are asked for."""
+
+    def __init__(self, folder: Path, split: Split, vocabulary_size: int) -> None:
+        dtype = _id_type(vocabulary_size)
+        self._ids = {side: _map_ids(_ids_file(folder, split, side), dtype) for side in SIDES}
+        self._ends = {side: np.load(_ends_file(folder, split, side)) for side in SIDES}
+        self.source_lengths, self.target_lengths = (_lengths(self._ends[side]) for side in SIDES)
+
+    def __len__(self) -> int:
+        return len(self.source_lengths)
+
+    def source(self, index: int) -> TokenIds:
+        """Return the source ids of an example, a view of the file."""
+        return self._example("source", index)
+
+    def target(self, index: int) -> TokenIds:
+        """Return the target ids of an example, a view of the file."""
+        return self._example("target", index)
+
+    def lengths(self, side: Side) -> NDArray[np.int32]:
+        """Return the tokens of each example on one side."""
+        return self.source_lengths if side == "source" else self.target_lengths
+
+    def token_counts(self, side: Side, vocabulary_size: int) -> NDArray[np.int64]:
+        """Return how often each piece of the vocabulary occurs on one side."""
+        ids, counts = self._ids[side], np.zeros(vocabulary_size, dtype=np.int64)
+        for start in range(0, len(ids), 1 << 20):
+            counts += np.bincount(ids[start : start + (1 << 20)], minlength=vocabulary_size)
+        return counts
+
+    def _example(self, side: Side, index: int) -> TokenIds:
+        ends = self._ends[side]
+        return self._ids[side][ends[index - 1] if index else 0 : ends[index]]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What prepared data are and were made from; `files` holds [size in bytes, SHA-256] of each."""
+
+    format_version: int
+    source_language: str
+    target_language: str
+    vocabulary_size: int
+    pairs: dict[Split, int]
+    settings: Settings
+    inputs: list[Input]
+    report: dict[str, Any]
+    files: dict[str, tuple[int, str]]
+
+
+class Prepared:
+    """A prepared folder, checked to be whole."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self.folder = folder
+        self.manifest = manifest
+
+    @property
+    def tokenizer_path(self) -> Path:
+        """Where the SentencePiece model lies."""
+        return self.folder / TOKENIZER
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of all that training can see."""
+        hashes = {name: digest for name, (_, digest) in self.manifest.files.items() if name != REPORT}
+        return hashlib.sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()
+
+    def examples(self, split: Split) -> Examples:
+        """Return the token ids of a split."""
+        return Examples(self.folder, split, self.manifest.vocabulary_size)
+
+    def lines(self, split: Split, side: Side) -> list[str]:
+        """Return the text of a split; given dev and test are as they were, so that references are the true ones."""
+        return list(read_lines(text_file(self.folder, split, side)))
+
+
+def write_examples(
+    batches: Iterable[Sequence[Sequence[int]]], folder: Path, split: Split, side: Side, vocabulary_size: int
+) -> None:
+    """Write the ids of one side of a split, batch by batch."""
+    dtype = _id_type(vocabulary_size)
+    lengths: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
+    with _ids_file(folder, split, side).open("wb") as file:
+        for batch in batches:
+            lengths.append(np.fromiter(map(len, batch), dtype=np.int64, count=len(batch)))
+            file.write(np.fromiter(chain.from_iterable(batch), dtype=dtype).tobytes())
+    np.save(_ends_file(folder, split, side), np.cumsum(np.concatenate(lengths)))
+
+
+def write_manifest(folder: Path, prepared_with: Settings, inputs: list[Input], figures: dict[str, Any]) -> None:
+    """Write the manifest of all that lies in `folder`; last of all, because it says that the rest is there.
+
+    `figures` are the `vocabulary_size`, the `pairs` of each split and the `report`.
+    """
+    files = {file.name: (file.stat().st_size, sha256(file)) for file in sorted(folder.iterdir())}
+    manifest = Manifest(
+        FORMAT_VERSION,
+        prepared_with["corpus.source_language"],
+        prepared_with["corpus.target_language"],
+        settings=prepared_with,
+        inputs=inputs,
+        files=files,
+        **figures,
+    )
+    text = json.dumps(asdict(manifest), ensure_ascii=False, indent=1)
+    (folder / _MANIFEST).write_text(text + "\n", encoding="utf-8", newline="\n")
+
+
+def open_prepared(folder: Path, corpus: CorpusConfig, tokenizer: TokenizerConfig) -> Prepared:
+    """Return the prepared data of a folder.
+
+    Raises: PreparedDataError where they are absent, damaged, or made with other settings than these.
+    """
+    prepared = read_prepared(folder)
+    changes = changed_settings(prepared.manifest.settings, prepare_settings(corpus, tokenizer))
+    if changes:
+        raise PreparedDataError(f"{folder}: prepared with other settings: {'; '.join(changes)}. {CURE}")
+    return prepared
+
+
+def read_prepared(folder: Path) -> Prepared:
+    """Return the prepared data of a folder, whatever their settings. Raises: PreparedDataError."""
+    recover_folder(folder)
+    file = folder / _MANIFEST
+    if not file.is_file():
+        raise PreparedDataError(f"{folder}: not prepared yet. {CURE}")
+    try:
+        content = json.loads(file.read_bytes())
+        if content["format_version"] != FORMAT_VERSION:
+            raise PreparedDataError(
+                f"{folder}: prepared data of format {content['format_version']}, but this mtrain reads format "
+                f"{FORMAT_VERSION}. {CURE}"
+            )
+        manifest = Manifest(**{**content, "inputs": [Input(**one) for one in content["inputs"]]})
+    except (ValueError, TypeError, KeyError) as error:
+        raise PreparedDataError(f"{file}: damaged, not a manifest of prepared data. {CURE}") from error
+    for name, (size, _) in manifest.files.items():
+        found = (folder / name).stat().st_size if (folder / name).is_file() else None
+        if found != size:
+            damage = "missing" if found is None else f"damaged, {found:,} bytes instead of {size:,}"
+            raise PreparedDataError(f"{folder / name}: {damage}. {CURE}")
+    return Prepared(folder, manifest)
+
+
+def prepare_settings(corpus: CorpusConfig, tokenizer: TokenizerConfig) -> Settings:
+    """Return the settings that prepared data depend on, by their full names."""
+    unused = _SETTINGS_OF_PLACE | {f"{split}_pairs" for split in SPLITS if entries(corpus, split)}
+    return {
+        **{f"corpus.{key}": value for key, value in asdict(corpus).items() if key not in unused},
+        **{f"tokenizer.{key}": value for key, value in asdict(tokenizer).items()},
+    }
+
+
+def changed_settings(old: Settings, new: Settings) -> list[str]:
+    """Return a phrase for each setting of `new` that `old` has not, or has otherwise."""
+    changed = (key for key in new if key not in old or old[key] != new[key])
+    return [f"{key} was {old.get(key, 'not in use')}, now is {new[key]}" for key in changed]
+
+
+def prepared_names() -> set[str]:
+    """Return the names of all files that a prepared folder can hold."""
+    each = (maker(Path(), split, side) for maker in _PER_SIDE for split in SPLITS for side in SIDES)
+    return {_MANIFEST, REPORT, TOKENIZER, *(file.name for file in each)}
+
+
+def _ids_file(folder: Path, split: Split, side: Side) -> Path:
+    return folder / f"{split}.{side}.ids"
+
+
+def _ends_file(folder: Path, split: Split, side: Side) -> Path:
+    return folder / f"{split}.{side}.ends.npy"
+
+
+_PER_SIDE = (text_file, _ids_file, _ends_file)
+
+
+def _id_type(vocabulary_size: int) -> type[np.uint16] | type[np.uint32]:
+    return np.uint16 if vocabulary_size <= _LARGEST_UINT16_VOCABULARY else np.uint32
+
+
+def _lengths(ends: NDArray[np.int64]) -> NDArray[np.int32]:
+    return np.diff(ends, prepend=0).astype(np.int32)
+
+
+def _map_ids(file: Path, dtype: DTypeLike) -> TokenIds:
+    # An empty file cannot be mapped: a split may have no pairs (corpus.test_pairs: 0).
+    return np.memmap(file, dtype=dtype, mode="r") if file.stat().st_size else np.zeros(0, dtype=dtype)

@@ -1,0 +1,95 @@
+"""Raw parallel text in; clean and split text files out, never the whole corpus in memory."""
+
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+
+from mtrain.config.schema import CorpusConfig
+from mtrain.console import progress
+from mtrain.corpus.cleaning import Cleaner, Dropped, cleaning_rules
+from mtrain.corpus.lines import normalise
+from mtrain.corpus.pair_files import text_file, write_pairs, written_pairs
+from mtrain.corpus.sources import SIDES, SPLITS, Pair, Split, entries, read_pairs
+from mtrain.corpus.splits import HeldOut, draw_rows
+from mtrain.errors import CorpusError
+
+# Training pairs between cleaning and splitting.
+_CLEAN = "clean"
+
+
+@dataclass
+class Tally:
+    """What became of the pairs: `read` for train, `dropped` by rule, lines `mended`, `pairs` in each split at last."""
+
+    read: int = 0
+    mended: dict[Split, int] = field(default_factory=dict)
+    dropped: dict[str, Dropped] = field(default_factory=dict)
+    pairs: dict[Split, int] = field(default_factory=dict)
+
+
+def missing_splits(corpus: CorpusConfig) -> list[Split]:
+    """Return the splits that the config names no files for; they are taken out of train."""
+    return [split for split in SPLITS if split != "train" and not entries(corpus, split)]
+
+
+def assemble(corpus: CorpusConfig, seed: int, folder: Path) -> Tally:
+    """Write the text of all splits to `folder`: train normalised and clean, given dev and test as they are.
+
+    Raises: CorpusError.
+    """
+    tally = Tally()
+    drawn = missing_splits(corpus)
+    for split in SPLITS:
+        if split != "train" and split not in drawn:
+            _copy(corpus, split, folder, tally)
+    _clean_train(corpus, folder, tally)
+    drawn_rows = _draw(corpus, drawn, seed, folder, tally) if drawn else set()
+    _take_held_out(drawn_rows, folder, tally)
+    tally.pairs = {split: tally.pairs[split] for split in SPLITS}
+    return tally
+
+
+def _copy(corpus: CorpusConfig, split: Split, folder: Path, tally: Tally) -> None:
+    pairs = read_pairs(corpus, split)
+    tally.pairs[split] = write_pairs(progress(pairs, f"read {split}", pairs.total, "pair"), folder, split)
+    tally.mended[split] = pairs.mended
+
+
+def _clean_train(corpus: CorpusConfig, folder: Path, tally: Tally) -> None:
+    pairs = read_pairs(corpus, "train")
+    cleaner = Cleaner(cleaning_rules(corpus))
+    normalised = map(_normalised, progress(pairs, "read and clean train", pairs.total, "pair"))
+    tally.pairs["train"] = write_pairs(cleaner.keep(normalised), folder, _CLEAN)
+    tally.read, tally.dropped, tally.mended["train"] = cleaner.read, cleaner.dropped, pairs.mended
+
+
+def _draw(corpus: CorpusConfig, splits: list[Split], seed: int, folder: Path, tally: Tally) -> set[int]:
+    """Write the splits to be taken out of the clean pairs; return their rows there."""
+    wanted = {split: corpus.dev_pairs if split == "dev" else corpus.test_pairs for split in splits}
+    clean = progress(written_pairs(folder, _CLEAN), "draw " + " and ".join(splits), tally.pairs["train"], "pair")
+    rows = {split: set(chosen.tolist()) for split, chosen in draw_rows(clean, wanted, seed).items()}
+    for split in splits:
+        chosen = (pair for row, pair in enumerate(written_pairs(folder, _CLEAN)) if row in rows[split])
+        tally.pairs[split] = write_pairs(chosen, folder, split)
+    return set(chain.from_iterable(rows.values()))
+
+
+def _take_held_out(drawn_rows: set[int], folder: Path, tally: Tally) -> None:
+    """Write train: the clean pairs without those drawn, and without any sentence of dev and test."""
+    held_out = HeldOut()
+    for split in ("dev", "test"):
+        held_out.add(map(_normalised, written_pairs(folder, split)))
+    cleaner = Cleaner({"held_out": held_out})
+    clean = progress(written_pairs(folder, _CLEAN), "take dev and test out of train", tally.pairs["train"], "pair")
+    rest = (pair for row, pair in enumerate(clean) if row not in drawn_rows)
+    tally.pairs["train"] = write_pairs(cleaner.keep(rest), folder, "train")
+    tally.dropped = {**tally.dropped, **cleaner.dropped}
+    for side in SIDES:
+        text_file(folder, _CLEAN, side).unlink()
+    if tally.pairs["train"] == 0:
+        counts = ", ".join(f"{name} {dropped.pairs:,}" for name, dropped in tally.dropped.items())
+        raise CorpusError(f"corpus.train: no training pair is left of {tally.read:,} read; dropped: {counts}")
+
+
+def _normalised(pair: Pair) -> Pair:
+    return Pair(normalise(pair.source), normalise(pair.target))

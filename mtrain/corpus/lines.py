@@ -1,0 +1,28 @@
+"""One line of text: what may not stand in it, and the form that training and translating share."""
+
+import re
+import unicodedata
+
+# Characters that some readers take for the end of a line, other control characters, and halves of surrogate pairs.
+_STRAY = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+# Marks without width that only hide in text: byte order mark, zero-width space, word joiner, soft hyphen.
+_INVISIBLE = re.compile("[\ufeff\u200b\u2060\u00ad]")
+
+
+def one_line(text: str) -> str:
+    """Return the text with stray separators and control characters turned into spaces: it fills one line of a file."""
+    return _STRAY.sub(" ", text) if _STRAY.search(text) else text
+
+
+def normalise(text: str) -> str:
+    """Return the text as the tokenizer sees it: NFC, single spaces, nothing invisible.
+
+    Never NFKC, which would turn ，？！ into half-width marks. SentencePiece writes spaces as U+2581; one that stands in
+    the text becomes a plain underscore, or it would come back as a space.
+    """
+    text = one_line(text)
+    if _INVISIBLE.search(text):
+        text = _INVISIBLE.sub("", text)
+    if not unicodedata.is_normalized("NFC", text):
+        text = unicodedata.normalize("NFC", text)
+    return " ".join(text.replace("\u2581", "_").split())

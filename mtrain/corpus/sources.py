@@ -1,0 +1,207 @@
+r"""Where pairs come from: two aligned text files, TSV, JSONL, parquet, or a data set of the hub.
+
+Text is read strictly: only "\n" ends a line, and bytes that are not UTF-8 are an error that names the line.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from difflib import get_close_matches
+from pathlib import Path
+from typing import BinaryIO, Literal, NamedTuple
+
+from mtrain.config.schema import CorpusConfig
+from mtrain.config.shipped import find_data
+from mtrain.corpus.lines import one_line
+from mtrain.corpus.tables import hub_pairs, parquet_pairs
+from mtrain.errors import CorpusError, MtrainError
+
+Split = Literal["train", "dev", "test"]
+Side = Literal["source", "target"]
+SPLITS: tuple[Split, ...] = ("train", "dev", "test")
+SIDES: tuple[Side, ...] = ("source", "target")
+
+_BLOCK_BYTES = 1 << 20
+_BOM = b"\xef\xbb\xbf"
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_HUB = "hub:"
+
+
+class Pair(NamedTuple):
+    """A line of text and its translation."""
+
+    source: str
+    target: str
+
+
+class Pairs:
+    """The pairs of one split, to be read once; `mended` counts the lines in which a stray control became a space."""
+
+    def __init__(self, total: int, rows: Iterable[tuple[str, str]]) -> None:
+        self.total = total
+        self.mended = 0
+        self._rows = rows
+
+    def __iter__(self) -> Iterator[Pair]:
+        for source, target in self._rows:
+            pair = Pair(one_line(source), one_line(target))
+            self.mended += (pair.source is not source) + (pair.target is not target)
+            yield pair
+
+
+def entries(corpus: CorpusConfig, split: Split) -> tuple[str, ...]:
+    """Return what the config names for a split; empty where the split is to be taken out of train."""
+    return {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}[split]
+
+
+def input_files(corpus: CorpusConfig, split: Split) -> list[Path]:
+    """Return the local files that a split is read from; none for a data set that the hub keeps.
+
+    Raises: CorpusError where one is missing.
+    """
+    root = find_data(corpus.root)
+    names = entries(corpus, split)
+    if _is_hub(names):
+        folder = root / names[0].removeprefix(_HUB).split(":")[0]
+        return sorted(file for file in folder.rglob("*") if file.is_file()) if folder.is_dir() else []
+    return [_existing(root, name, split) for name in names]
+
+
+def read_pairs(corpus: CorpusConfig, split: Split) -> Pairs:
+    """Return the pairs of a split. Raises: CorpusError here, or while they are read."""
+    names = entries(corpus, split)
+    if _is_hub(names):
+        return Pairs(*hub_pairs(names[0].removeprefix(_HUB), find_data(corpus.root), split, corpus))
+    files = input_files(corpus, split)
+    for file in files:
+        if file.stat().st_size == 0:
+            raise CorpusError(f"{file}: the file is empty")
+    if len(files) == 2:
+        return Pairs(*_text_pairs(files[0], files[1]))
+    if files[0].suffix not in _FORMS:
+        raise CorpusError(
+            f"corpus.{split}: {files[0].name} alone is no parallel text. Give two aligned text files, one "
+            f"{', '.join(_FORMS)} file, or {_HUB}NAME"
+        )
+    return Pairs(*_FORMS[files[0].suffix](files[0], corpus))
+
+
+def decode_lines(stream: BinaryIO, name: str, error: type[MtrainError] = CorpusError) -> Iterator[str]:
+    r"""Give the lines of a UTF-8 stream without "\n" and the "\r" of CRLF, and without a byte order mark.
+
+    Raises: `error`, naming the line and the byte that cannot be decoded.
+    """
+    for number, line in enumerate(stream, start=1):
+        raw = line.removeprefix(_BOM) if number == 1 else line
+        try:
+            yield raw.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
+        except UnicodeDecodeError as found:
+            encoding = "utf-16" if number == 1 and raw.startswith(_UTF_16) else "gb18030"
+            raise error(
+                f"{name}:{number}: not UTF-8 (byte 0x{found.object[found.start]:02x} at column {found.start + 1}): "
+                f"convert it, e.g. iconv -f {encoding} -t utf-8"
+            ) from found
+
+
+def read_lines(file: Path) -> Iterator[str]:
+    """Give the lines of a file. Raises: CorpusError as `decode_lines`."""
+    with file.open("rb") as stream:
+        yield from decode_lines(stream, str(file))
+
+
+def count_lines(file: Path) -> int:
+    """Return how many lines a file has; a last one without its line feed counts."""
+    lines, last = 0, b"\n"
+    with file.open("rb") as stream:
+        while block := stream.read(_BLOCK_BYTES):
+            lines += block.count(b"\n")
+            last = block[-1:]
+    return lines + (last != b"\n")
+
+
+def _is_hub(names: tuple[str, ...]) -> bool:
+    return len(names) == 1 and names[0].startswith(_HUB)
+
+
+def _existing(root: Path, name: str, split: Split) -> Path:
+    file = root / Path(name).expanduser()
+    if file.is_file():
+        return file
+    if not root.is_dir():
+        raise CorpusError(f"corpus.root: there is no folder {root.absolute()} (to look for corpus.{split}: {name} in)")
+    there = [other.name for other in file.parent.iterdir()] if file.parent.is_dir() else []
+    near = get_close_matches(file.name, there, n=3)
+    cure = f"Did you mean {' or '.join(near)}?" if near else "Set corpus.root to the folder of your corpus."
+    raise CorpusError(f"corpus.{split}: there is no file {name} in {root.absolute()} (corpus.root). {cure}")
+
+
+def _text_pairs(source: Path, target: Path) -> tuple[int, Iterator[tuple[str, str]]]:
+    source_lines, target_lines = count_lines(source), count_lines(target)
+    if source_lines != target_lines:
+        raise CorpusError(
+            f"{source} has {source_lines:,} lines, but {target} has {target_lines:,}: "
+            "line N of one must be the translation of line N of the other"
+        )
+    return source_lines, zip(read_lines(source), read_lines(target), strict=True)
+
+
+def _tsv_pairs(file: Path, corpus: CorpusConfig) -> tuple[int, Iterator[tuple[str, str]]]:
+    head = next(read_lines(file)).split("\t")
+    names = (corpus.source_column or corpus.source_language, corpus.target_column or corpus.target_language)
+    if all(name in head for name in names):
+        source, target = map(head.index, names)
+        return count_lines(file) - 1, _tsv_rows(file, source, target, first_row=2)
+    source = _tsv_position(file, head, corpus.source_column or "1", "corpus.source_column")
+    target = _tsv_position(file, head, corpus.target_column or "2", "corpus.target_column")
+    return count_lines(file), _tsv_rows(file, source, target, first_row=1)
+
+
+def _tsv_position(file: Path, head: list[str], column: str, key: str) -> int:
+    if column.isdecimal() and int(column) > 0:
+        return int(column) - 1
+    raise CorpusError(f"{file}:1: no column {column} ({key}); there are: {', '.join(head)}")
+
+
+def _tsv_rows(file: Path, source: int, target: int, first_row: int) -> Iterator[tuple[str, str]]:
+    needed = max(source, target) + 1
+    for number, line in enumerate(read_lines(file), start=1):
+        cells = line.split("\t")
+        if len(cells) < needed:
+            raise CorpusError(f"{file}:{number}: found {len(cells)} columns between tabs, column {needed} is needed")
+        if number >= first_row:
+            yield cells[source], cells[target]
+
+
+def _jsonl_pairs(file: Path, corpus: CorpusConfig) -> tuple[int, Iterator[tuple[str, str]]]:
+    source = corpus.source_column or corpus.source_language
+    target = corpus.target_column or corpus.target_language
+    return count_lines(file), _jsonl_rows(file, source, target)
+
+
+def _jsonl_rows(file: Path, source: str, target: str) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(read_lines(file), start=1):
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise CorpusError(f"{file}:{number}: not JSON ({error.msg} at column {error.colno})") from error
+        yield _json_text(row, source, f"{file}:{number}"), _json_text(row, target, f"{file}:{number}")
+
+
+def _json_text(row: object, key: str, place: str) -> str:
+    if not isinstance(row, dict):
+        raise CorpusError(f"{place}: expects a JSON object with the key {key}, found {json.dumps(row)[:40]}")
+    # The hub's own form of parallel text, {"translation": {"zh": …, "en": …}}, is read as well.
+    cells = row["translation"] if key not in row and isinstance(row.get("translation"), dict) else row
+    if key not in cells:
+        raise CorpusError(
+            f"{place}: no key {key} (corpus.source_column, corpus.target_column); there are: {', '.join(cells)}"
+        )
+    if not isinstance(cells[key], str):
+        raise CorpusError(f"{place}: {key} must be text, found {json.dumps(cells[key])[:40]}")
+    return str(cells[key])
+
+
+_FORMS: dict[str, Callable[[Path, CorpusConfig], tuple[int, Iterator[tuple[str, str]]]]] = {
+    ".tsv": _tsv_pairs,
+    ".jsonl": _jsonl_pairs,
+    ".parquet": parquet_pairs,
+}

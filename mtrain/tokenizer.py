@@ -1,0 +1,113 @@
+"""Text to token ids and back: one SentencePiece BPE for both languages.
+
+The road is without loss: normalised text comes back as it was, characters never seen included, which are spelt in
+UTF-8 bytes. So there are no unknowns, and ，？！ stay what they are.
+"""
+
+import io
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
+
+from mtrain.config.schema import TokenizerConfig
+from mtrain.corpus.lines import one_line
+from mtrain.errors import ConfigError, MtrainError, PreparedDataError
+
+PAD, UNK, BOS, EOS = 0, 1, 2, 3
+# SentencePiece puts the 256 bytes behind the special symbols.
+BYTES = range(4, 260)
+
+# Constant, whatever the machine: it is written into the model, which must be the same everywhere.
+_TRAINING_THREADS = 4
+_ONLY_ERRORS = 2
+
+
+class Tokenizer:
+    """A learnt vocabulary."""
+
+    def __init__(self, processor: SentencePieceProcessor) -> None:
+        self._processor = processor
+
+    @classmethod
+    def load(cls, file: Path, error: type[MtrainError] = PreparedDataError) -> "Tokenizer":
+        """Return the tokenizer that lies in a file, which is part of prepared data and of bundles.
+
+        Raises: `error` where it is absent, damaged or not of mtrain's making.
+        """
+        if not file.is_file():
+            raise error(f"{file}: there is no such tokenizer")
+        try:
+            processor = SentencePieceProcessor(model_proto=file.read_bytes())
+        except RuntimeError as found:
+            raise error(f"{file}: damaged, not a whole SentencePiece model") from found
+        special = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
+        if special != (PAD, UNK, BOS, EOS) or not all(map(processor.is_byte, BYTES)):
+            raise error(f"{file}: a SentencePiece model, but not one that mtrain has trained")
+        return cls(processor)
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Pieces in the vocabulary, special symbols and bytes included."""
+        return int(self._processor.get_piece_size())
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of normalised text, without begin and end of sentence."""
+        return list(self._processor.encode(text))
+
+    def encode_batch(self, texts: Sequence[str], threads: int = 1) -> list[list[int]]:
+        """Return the ids of many texts, the same as one by one."""
+        return list(self._processor.encode(list(texts), num_threads=threads))
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of ids, always one line: a model can spell a line feed in bytes, and other damage."""
+        return one_line(self._processor.decode(list(ids)))
+
+    def has_piece(self, character: str) -> bool:
+        """Tell whether a character is in the vocabulary; if not, it is spelt in bytes."""
+        piece = "\u2581" if character == " " else character
+        return int(self._processor.piece_to_id(piece)) != UNK
+
+
+def train_tokenizer(lines: Iterable[str], section: TokenizerConfig, file: Path) -> int:
+    """Learn a vocabulary from normalised lines and write it; return its size.
+
+    That is less than asked for where the text is too small to fill it: no user could know the right number beforehand,
+    and a smaller vocabulary is what such a text needs.
+    Raises: ConfigError where vocabulary_size has no room for the characters to be covered.
+    """
+    model = io.BytesIO()
+    try:
+        SentencePieceTrainer.train(
+            sentence_iterator=iter(lines),
+            model_writer=model,
+            model_type="bpe",
+            vocab_size=section.vocabulary_size,
+            hard_vocab_limit=False,
+            character_coverage=section.character_coverage,
+            split_digits=section.split_digits,
+            byte_fallback=True,
+            # The defaults would fold full-width punctuation, put a space before each line and skip long ones silently.
+            normalization_rule_name="identity",
+            add_dummy_prefix=False,
+            remove_extra_whitespaces=False,
+            max_sentence_length=1 << 30,
+            pad_id=PAD,
+            unk_id=UNK,
+            bos_id=BOS,
+            eos_id=EOS,
+            num_threads=_TRAINING_THREADS,
+            minloglevel=_ONLY_ERRORS,
+        )
+    except RuntimeError as error:
+        needed = re.search(r"smaller than required_chars\. \d+ vs (\d+)", str(error))
+        if needed is None:
+            raise
+        raise ConfigError(
+            f"tokenizer.vocabulary_size: {section.vocabulary_size:,} is too small for the characters of this corpus. "
+            f"Give at least {int(needed[1]):,} (more, to have pieces of several characters), or lower "
+            f"tokenizer.character_coverage, now {section.character_coverage}"
+        ) from error
+    file.write_bytes(model.getvalue())
+    return Tokenizer.load(file).vocabulary_size

@@ -1,0 +1,314 @@
+"""`mtrain prepare` on a small corpus: what comes out, what is said, what a second time does, what a failure leaves."""
+
+import json
+import os
+import random
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mtrain.batches.store import Prepared, open_prepared
+from mtrain.commands.prepare import prepare
+from mtrain.config.schema import Config, CorpusConfig, RunConfig, TokenizerConfig
+from mtrain.corpus.splits import sentence_key
+from mtrain.errors import CorpusError, MtrainError, PreparedDataError
+from mtrain.tokenizer import Tokenizer, train_tokenizer
+
+Change = Callable[..., Config]
+
+
+def sentences(count: int, seed: int = 1) -> list[tuple[str, str]]:
+    generator = random.Random(seed)
+    names, verbs = ["小王", "老李", "张三", "王五", "赵六"], ["看书", "吃饭", "写字", "唱歌", "跑步"]
+    words = ["Wang", "Li", "Zhang", "Wu", "Zhao", "reads", "eats", "writes", "sings", "runs"]
+    english = dict(zip(names + verbs, words, strict=True))
+    pairs = []
+    for _ in range(count):
+        name, verb, hour = generator.choice(names), generator.choice(verbs), generator.randrange(10_000)
+        pairs.append((f"{name}在{hour}点，{verb}！", f"At {hour}, {english[name]} {english[verb]}!"))
+    return pairs
+
+
+def write(folder: Path, split: str, pairs: list[tuple[str, str]]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for side, language in enumerate(("zh", "en")):
+        (folder / f"{split}.{language}").write_bytes("".join(pair[side] + "\n" for pair in pairs).encode())
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    """Return a folder with a raw corpus that has something wrong for each rule."""
+    train = sentences(400)
+    train[10] = ("", "nothing here")
+    train[20] = train[21]
+    train[30] = ("长" * 300, "long " * 100)
+    train[40] = ("短", "far too many words for one character, which is surely another sentence")
+    train[50] = ("测试句子乙", "Of the test set, one side!")
+    train[60] = ("带\r回\u2028车", "with\x85 stray line ends")
+    write(tmp_path / "raw", "train", train)
+    odd = [("", "empty side"), ("　全角　空格\ufeff", "e\u0301  "), ("“再见”", "Bye")]
+    write(tmp_path / "raw", "dev", [*sentences(20, seed=2), *odd])
+    write(tmp_path / "raw", "test", [("测试句子甲。", "of the test set: one side"), *sentences(20, seed=3)])
+    return tmp_path / "raw"
+
+
+@pytest.fixture
+def config(tmp_path: Path, raw: Path) -> Config:
+    corpus = CorpusConfig(
+        folder=str(tmp_path / "prepared"),
+        root=str(raw),
+        train=("train.zh", "train.en"),
+        dev=("dev.zh", "dev.en"),
+        test=("test.zh", "test.en"),
+    )
+    return Config(corpus=corpus, tokenizer=TokenizerConfig(vocabulary_size=400))
+
+
+def with_corpus(config: Config, **changes: object) -> Config:
+    return replace(config, corpus=replace(config.corpus, **changes))  # type: ignore[arg-type]
+
+
+def prepared(config: Config) -> Prepared:
+    prepare(config)
+    return open_prepared(Path(config.corpus.folder), config.corpus, config.tokenizer)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def test_ids_are_the_text(config: Config) -> None:
+    data = prepared(config)
+    tokenizer = Tokenizer.load(data.tokenizer_path)
+    examples, sources, targets = data.examples("train"), data.lines("train", "source"), data.lines("train", "target")
+    assert len(examples) == len(sources) == len(targets) == data.manifest.pairs["train"]
+    for row, (source, target) in enumerate(zip(sources, targets, strict=True)):
+        assert tokenizer.decode(examples.source(row).tolist()) == source
+        assert tokenizer.decode(examples.target(row).tolist()) == target
+
+
+def test_given_dev_and_test_keep_every_line_as_it_was(config: Config, raw: Path) -> None:
+    data = prepared(config)
+    for split in ("dev", "test"):
+        for side, language in (("source", "zh"), ("target", "en")):
+            there = (raw / f"{split}.{language}").read_bytes().decode().removesuffix("\n").split("\n")
+            assert data.lines(split, side) == there  # type: ignore[arg-type]
+    dev = data.examples("dev")
+    assert len(dev) == 23
+    assert (dev.source_lengths[20], dev.target_lengths[20] > 0) == (0, True)
+    tokenizer = Tokenizer.load(data.tokenizer_path)
+    assert tokenizer.decode(dev.source(21).tolist()) == "全角 空格"
+    assert tokenizer.decode(dev.target(21).tolist()) == "é"
+
+
+def test_stray_line_ends_shift_no_pair(config: Config) -> None:
+    data = prepared(config)
+    pairs = list(zip(data.lines("train", "source"), data.lines("train", "target"), strict=True))
+    assert ("带 回 车", "with stray line ends") in pairs
+    assert set(pairs) <= {*sentences(400), ("带 回 车", "with stray line ends")}
+    assert data.manifest.report["mended"] == {"train": 2, "dev": 0, "test": 0}
+
+
+def test_every_drop_is_counted_with_an_example(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
+    data = prepared(config)
+    dropped = data.manifest.report["dropped"]
+    assert dropped["empty"] == {"pairs": 1, "example": ["", "nothing here"]}
+    assert dropped["too_long"]["pairs"] == 1
+    assert dropped["length_ratio"]["example"][0] == "短"
+    assert dropped["duplicate"]["pairs"] >= 1
+    assert dropped["held_out"]["example"] == ["测试句子乙", "Of the test set, one side!"]
+    assert data.manifest.pairs["train"] == 400 - sum(rule["pairs"] for rule in dropped.values())
+
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert data.folder.joinpath("report.txt").read_text("utf-8") in err + "\n"
+    for words in ("of 400 read, dropped", "测试句子乙 → Of the test set, one side!", "zh → en", "2 in train"):
+        assert words in err
+
+
+def test_the_figures_of_the_report(config: Config) -> None:
+    data = prepared(config)
+    survey = data.manifest.report["surveys"]["test"]["source"]
+    lines, lengths = data.lines("test", "source"), data.examples("test").source_lengths
+    assert survey["tokens"] == {
+        "median": int(np.sort(lengths)[10]),
+        "p95": int(np.sort(lengths)[19]),
+        "longest": int(lengths.max()),
+    }
+    assert survey["tokens_per_character"] == pytest.approx(lengths.sum() / sum(map(len, lines)), abs=1e-6)
+    assert survey["different_characters"] == len(set("".join(lines)))
+    unseen = [character for character in "".join(lines) if character in "测试句子甲。"]
+    assert survey["different_without_piece"] == len(unseen)
+    assert survey["share_without_piece"] == pytest.approx(len(unseen) / sum(map(len, lines)), abs=1e-6)
+    assert survey["share_byte_tokens"] == pytest.approx(3 * len(unseen) / lengths.sum(), abs=1e-6)
+    assert survey["unknown_tokens"] == 0
+
+
+def test_missing_splits_are_drawn_and_leave_nothing_behind(config: Config) -> None:
+    data = prepared(with_corpus(config, dev=(), test=(), dev_pairs=30, test_pairs=40))
+    pairs = data.manifest.pairs
+    assert (pairs["dev"], pairs["test"]) == (30, 40)
+    keys = {split: set() for split in ("train", "dev", "test")}  # type: ignore[var-annotated]
+    for split, found in keys.items():
+        for side in ("source", "target"):
+            found.update(map(sentence_key, data.lines(split, side)))  # type: ignore[arg-type]
+    assert not keys["train"] & (keys["dev"] | keys["test"])
+    dropped = sum(rule["pairs"] for rule in data.manifest.report["dropped"].values())
+    assert sum(pairs.values()) + dropped == 400
+
+
+def test_a_seed_draws_and_only_then_matters(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
+    prepared(config)
+    prepare(replace(config, run=RunConfig(seed=9)))
+    assert "nothing to do" in capsys.readouterr().err
+    drawn = with_corpus(config, dev=(), dev_pairs=30)
+    first = prepared(drawn).lines("dev", "source")
+    capsys.readouterr()
+    second = prepared(replace(drawn, run=RunConfig(seed=9))).lines("dev", "source")
+    assert "run.seed was 1, now is 9" in capsys.readouterr().err
+    assert set(first) != set(second)
+
+
+def test_a_second_time_does_nothing(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
+    prepare(config)
+    folder = Path(config.corpus.folder)
+    times = {file.name: file.stat().st_mtime_ns for file in folder.iterdir()}
+    capsys.readouterr()
+    prepare(config)
+    assert capsys.readouterr().err == f"{folder}: already prepared, nothing to do\n"
+    assert times == {file.name: file.stat().st_mtime_ns for file in folder.iterdir()}
+
+
+def test_inputs_that_were_only_touched_or_moved_have_not_changed(
+    config: Config, raw: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prepare(config)
+    os.utime(raw / "train.zh", (1, 1))
+    prepare(config)
+    prepare(with_corpus(config, root=str(raw.rename(raw.with_name("moved")))))
+    assert capsys.readouterr().err.count("already prepared") == 2
+
+
+def touch(raw: Path, config: Config) -> Config:
+    text = (raw / "train.zh").read_bytes()
+    (raw / "train.zh").write_bytes(text.replace("小王".encode(), "小李".encode()))
+    return config
+
+
+def damage(raw: Path, config: Config) -> Config:
+    (Path(config.corpus.folder) / "train.source.ids").write_bytes(b"")
+    return config
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (touch, "train.zh has changed"),
+        (damage, "train.source.ids: damaged, 0 bytes instead of"),
+        (lambda raw, config: with_corpus(config, max_units=20), "corpus.max_units was 256, now is 20"),
+        (lambda raw, config: with_corpus(config, dev=(), dev_pairs=9), "corpus.dev_pairs was not in use, now is 9"),
+        (
+            lambda raw, config: replace(config, tokenizer=TokenizerConfig(vocabulary_size=350)),
+            "tokenizer.vocabulary_size was 400, now is 350",
+        ),
+    ],
+)
+def test_a_change_is_named_and_everything_done_again(
+    config: Config, raw: Path, capsys: pytest.CaptureFixture[str], change: Callable[[Path, Config], Config], said: str
+) -> None:
+    prepare(config)
+    changed = change(raw, config)
+    capsys.readouterr()
+    prepare(changed)
+    assert said in capsys.readouterr().err
+    prepare(changed)
+    assert "nothing to do" in capsys.readouterr().err
+
+
+def test_the_same_corpus_gives_the_same_bytes(config: Config, tmp_path: Path) -> None:
+    prepare(config)
+    prepare(with_corpus(config, folder=str(tmp_path / "again")))
+    assert contents(tmp_path / "again") == contents(tmp_path / "prepared")
+
+
+@pytest.mark.parametrize("where", ["train_tokenizer", "write_manifest", "assemble"])
+def test_a_failure_on_the_way_leaves_what_was_there(
+    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    prepare(config)
+    before = contents(tmp_path / "prepared")
+
+    def fail(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"mtrain.commands.prepare.{where}", fail)
+    with pytest.raises(KeyboardInterrupt):
+        prepare(with_corpus(config, max_units=50))
+    assert contents(tmp_path / "prepared") == before
+    assert open_prepared(tmp_path / "prepared", config.corpus, config.tokenizer)
+
+
+def test_half_a_folder_is_never_taken_for_a_whole_one(config: Config, tmp_path: Path) -> None:
+    prepare(config)
+    (tmp_path / "prepared").rename(tmp_path / "prepared.partial")  # as kill -9 before the end would leave it
+    with pytest.raises(PreparedDataError, match="not prepared yet"):
+        open_prepared(tmp_path / "prepared", config.corpus, config.tokenizer)
+    (tmp_path / "prepared.partial" / "manifest.json").unlink()
+    assert prepared(config)
+
+
+def test_a_folder_with_other_things_in_it_is_not_replaced(config: Config, raw: Path) -> None:
+    with pytest.raises(PreparedDataError, match=r"corpus.folder: .*raw holds dev.en, which `mtrain prepare` has not"):
+        prepare(with_corpus(config, folder=str(raw)))
+    assert (raw / "dev.en").exists()
+
+
+def test_nothing_left_to_train_on(config: Config) -> None:
+    with pytest.raises(CorpusError, match=r"no training pair is left of 400 read; dropped: empty 1, too_long 39\d"):
+        prepare(with_corpus(config, max_units=1))
+
+
+def test_too_small_a_corpus_to_draw_from(config: Config) -> None:
+    with pytest.raises(CorpusError, match=r"too few to take out corpus.dev_pairs = 500\. Set a smaller number, or"):
+        prepare(with_corpus(config, dev=(), dev_pairs=500))
+
+
+def test_a_vocabulary_that_cannot_be_filled_is_smaller(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
+    large = replace(config, tokenizer=TokenizerConfig(vocabulary_size=30_000))
+    size = prepared(large).manifest.vocabulary_size
+    assert size < 30_000
+    warning = f"too few for tokenizer.vocabulary_size = 30,000; the vocabulary has all the {size:,} pieces they yield"
+    assert f"warning: these lines are {warning}" in capsys.readouterr().err
+
+
+def test_a_mistake_in_the_corpus_leaves_no_folder(config: Config, raw: Path, tmp_path: Path) -> None:
+    (raw / "test.en").write_bytes(b"one line\n")
+    with pytest.raises(MtrainError, match=r"test\.zh has 21 lines, but"):
+        prepare(config)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["raw"]
+
+
+def test_the_vocabulary_is_learnt_from_lines_all_over_the_corpus(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learnt_from: list[str] = []
+
+    def train(lines: Iterable[str], section: TokenizerConfig, file: Path) -> int:
+        learnt_from.extend(lines)
+        return train_tokenizer(learnt_from, section, file)
+
+    monkeypatch.setattr("mtrain.commands.prepare.train_tokenizer", train)
+    data = prepared(replace(config, tokenizer=TokenizerConfig(vocabulary_size=400, train_lines=40)))
+    pairs = list(zip(data.lines("train", "source"), data.lines("train", "target"), strict=True))
+    rows = [pairs.index(pair) for pair in zip(learnt_from[::2], learnt_from[1::2], strict=True)]
+    assert len(rows) == 20
+    assert set(np.diff(rows)) <= {len(pairs) // 20, len(pairs) // 20 + 1}
+
+
+def test_the_manifest_can_be_read_by_a_person(config: Config) -> None:
+    text = (prepared(config).folder / "manifest.json").read_text("utf-8")
+    assert "测试句子乙" in text
+    assert json.loads(text)["source_language"] == "zh"

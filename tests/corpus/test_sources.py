@@ -1,0 +1,227 @@
+"""Each form of parallel text is read as it stands, and each thing wrong with it is said where it is."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from mtrain.config.schema import CorpusConfig
+from mtrain.corpus.sources import Pair, count_lines, input_files, read_lines, read_pairs
+from mtrain.errors import CorpusError
+
+PAIRS = [Pair("你好。", "Hello."), Pair("", ""), Pair("“再见”，她说", '"Bye", she said')]
+
+Reader = Callable[..., list[Pair]]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Reader:
+    """Return a reader of `train` from the test's folder."""
+
+    def pairs(*names: str, **settings: str) -> list[Pair]:
+        corpus = CorpusConfig(root=str(tmp_path), train=names, **settings)  # type: ignore[arg-type]
+        found = read_pairs(corpus, "train")
+        rows = list(found)
+        assert found.total == len(rows)
+        return rows
+
+    return pairs
+
+
+def write(folder: Path, name: str, content: str | bytes) -> Path:
+    file = folder / name
+    file.write_bytes(content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content)
+    return file
+
+
+def parquet(folder: Path, name: str = "train.parquet", **columns: list[Any]) -> None:
+    pq.write_table(pa.table(columns), folder / name)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("last", [True, False])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_two_text_files(tmp_path: Path, read: Reader, end: str, last: bool, mark: str) -> None:
+    for side, name in enumerate(("a.zh", "a.en")):
+        write(tmp_path, name, mark + end.join(pair[side] for pair in PAIRS) + (end if last else ""))
+    assert read("a.zh", "a.en") == PAIRS
+
+
+def test_stray_line_ends_shift_nothing_and_are_counted(tmp_path: Path) -> None:
+    write(tmp_path, "a.zh", "一\r二\n三\u2028四\n五\x85\x0b\x1c六\n七\n")
+    write(tmp_path, "a.en", "one\ntwo\nthree\x0cfour\nfive\tsix\n")
+    pairs = read_pairs(CorpusConfig(root=str(tmp_path), train=("a.zh", "a.en")), "train")
+    assert list(pairs) == [("一 二", "one"), ("三 四", "two"), ("五   六", "three four"), ("七", "five\tsix")]
+    assert pairs.mended == 4
+
+
+def test_unequal_sides_are_an_error_before_anything_is_read(tmp_path: Path, read: Reader) -> None:
+    write(tmp_path, "a.zh", "一\n二\n")
+    write(tmp_path, "a.en", "one\ntwo\nthree\n")
+    with pytest.raises(CorpusError, match=r"a\.zh has 2 lines, but .*a\.en has 3: line N of one must be"):
+        read("a.zh", "a.en")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("一\n".encode() + b"abcd\xb0\xa1\n", r"a\.zh:2: not UTF-8 \(byte 0xb0 at column 5\): .*-f gb18030 -t utf-8$"),
+        ("一\n二\n".encode("utf-16"), r"a\.zh:1: not UTF-8 \(byte 0xff at column 1\): .*iconv -f utf-16 -t utf-8$"),
+        (b"\xed\xa0\x80\n\n", r"a\.zh:1: not UTF-8 \(byte 0xed at column 1\)"),
+        (b"", r"a\.zh: the file is empty"),
+    ],
+)
+def test_bytes_that_are_no_text(tmp_path: Path, read: Reader, content: bytes, message: str) -> None:
+    file = write(tmp_path, "a.zh", content)
+    write(tmp_path, "a.en", "one\n" * count_lines(file) or "\n")
+    with pytest.raises(CorpusError, match=message):
+        read("a.zh", "a.en")
+
+
+def test_a_missing_file_says_where_it_was_looked_for_and_what_is_like_it(tmp_path: Path, read: Reader) -> None:
+    write(tmp_path, "train.zh.txt", "一\n")
+    with pytest.raises(CorpusError) as error:
+        read("train.zh", "train.en")
+    assert str(error.value) == (
+        f"corpus.train: there is no file train.zh in {tmp_path} (corpus.root). Did you mean train.zh.txt?"
+    )
+    with pytest.raises(CorpusError, match=r"Set corpus\.root to the folder of your corpus"):
+        read("quite_another_name.zh", "train.en")
+    with pytest.raises(CorpusError, match=r"corpus.root: there is no folder .*nowhere"):
+        input_files(CorpusConfig(root=str(tmp_path / "nowhere"), train=("a.tsv",)), "train")
+
+
+def test_one_file_of_unknown_kind(tmp_path: Path, read: Reader) -> None:
+    write(tmp_path, "a.docx", "?")
+    with pytest.raises(CorpusError, match=r"corpus.train: a.docx alone is no parallel text. Give .* one .tsv, .jsonl"):
+        read("a.docx")
+
+
+def test_tsv_by_position_and_by_header(tmp_path: Path, read: Reader) -> None:
+    rows = [f"{number}\t{pair.target}\t{pair.source}" for number, pair in enumerate(PAIRS)]
+    write(tmp_path, "plain.tsv", "\n".join(rows))
+    assert read("plain.tsv", source_column="3", target_column="2") == PAIRS
+    write(tmp_path, "headed.tsv", "\n".join(["id\ten\tzh", *rows]))
+    assert read("headed.tsv") == PAIRS
+    assert read("headed.tsv", source_column="zh", target_column="en") == PAIRS
+    write(tmp_path, "two.tsv", "\n".join(f"{pair.source}\t{pair.target}" for pair in PAIRS))
+    assert read("two.tsv") == PAIRS
+
+
+def test_tsv_mistakes(tmp_path: Path, read: Reader) -> None:
+    write(tmp_path, "a.tsv", "一\tone\n二\n")
+    with pytest.raises(CorpusError, match=r"a\.tsv:2: found 1 columns between tabs, column 2 is needed"):
+        read("a.tsv")
+    with pytest.raises(CorpusError, match=r"a\.tsv:1: no column src \(corpus.source_column\); there are: 一, one"):
+        read("a.tsv", source_column="src")
+    with pytest.raises(CorpusError, match=r"no column 0 \(corpus.target_column\)"):
+        read("a.tsv", target_column="0")
+
+
+def test_jsonl(tmp_path: Path, read: Reader) -> None:
+    flat = "\n".join(json.dumps({"zh": zh, "en": en, "id": 1}) for zh, en in PAIRS)
+    nested = "\n".join(json.dumps({"translation": {"zh": zh, "en": en}}, ensure_ascii=False) for zh, en in PAIRS)
+    write(tmp_path, "flat.jsonl", flat)
+    write(tmp_path, "nested.jsonl", nested)
+    assert read("flat.jsonl") == read("nested.jsonl") == PAIRS
+    write(tmp_path, "broken.jsonl", '{"zh": "a\\nb\\ud83d", "en": "c\\u2028d"}\n')
+    assert read("broken.jsonl") == [("a b ", "c d")]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"zh": "一" "en"}', r"a\.jsonl:2: not JSON \(Expecting ',' delimiter at column 12\)"),
+        ('{"zh": "一", "english": "one"}', r"a\.jsonl:2: no key en \(.*corpus.target_column\); there are: zh, english"),
+        ('{"zh": 1, "en": "one"}', r"a\.jsonl:2: zh must be text, found 1"),
+        ('["一", "one"]', r"a\.jsonl:2: expects a JSON object with the key zh, found \["),
+    ],
+)
+def test_jsonl_mistakes(tmp_path: Path, read: Reader, line: str, message: str) -> None:
+    write(tmp_path, "a.jsonl", '{"zh": "一", "en": "one"}\n' + line + "\n")
+    with pytest.raises(CorpusError, match=message):
+        read("a.jsonl")
+
+
+def test_parquet(tmp_path: Path, read: Reader) -> None:
+    zh, en = map(list, zip(*PAIRS, strict=True))
+    parquet(tmp_path, id=[1, 2, 3], en=en, zh=zh)
+    assert read("train.parquet") == PAIRS
+    assert read("train.parquet", source_column="en", target_column="zh") == [Pair(b, a) for a, b in PAIRS]
+    parquet(tmp_path, "nested.parquet", translation=[{"zh": zh or None, "en": en or None} for zh, en in PAIRS])
+    assert read("nested.parquet") == PAIRS
+
+
+def test_parquet_mistakes(tmp_path: Path, read: Reader) -> None:
+    parquet(tmp_path, zh=["一"], English=["one"], en=[1])
+    with pytest.raises(CorpusError, match=r": no column fr \(corpus.target_column\); there are: zh, English, en$"):
+        read("train.parquet", target_column="fr")
+    with pytest.raises(CorpusError, match=r"column en \(corpus.target_column\) must hold text, found int64"):
+        read("train.parquet")
+    whole = (tmp_path / "train.parquet").read_bytes()
+    write(tmp_path, "cut.parquet", whole[: len(whole) // 2])
+    with pytest.raises(CorpusError, match=r"cut.parquet: not a whole parquet file"):
+        read("cut.parquet")
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of a local data set, with the cache of `datasets` beside it and no network."""
+    datasets = pytest.importorskip("datasets")
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    folder = tmp_path / "news"
+    folder.mkdir()
+    rows = [{"zh": zh, "en": en} for zh, en in PAIRS]
+    parquet(folder, "train.parquet", translation=rows)
+    parquet(folder, "validation.parquet", translation=rows[:1])
+    return folder
+
+
+def test_hub(hub: Path, read: Reader) -> None:
+    assert read("hub:news") == PAIRS
+    assert read("hub:news:validation") == read("hub:news:default:validation") == PAIRS[:1]
+    dev = read_pairs(CorpusConfig(root=str(hub.parent), dev=("hub:news",)), "dev")
+    assert list(dev) == PAIRS[:1]
+    corpus = CorpusConfig(root=str(hub.parent), train=("hub:news",))
+    assert [file.name for file in input_files(corpus, "train")] == ["train.parquet", "validation.parquet"]
+    assert input_files(CorpusConfig(train=("hub:some/where",)), "train") == []
+
+
+def test_hub_saved_to_disk(hub: Path, read: Reader) -> None:
+    import datasets
+
+    saved = datasets.Dataset.from_dict({"zh": ["一"], "en": ["one"]})
+    saved.save_to_disk(str(hub.parent / "saved"))
+    datasets.DatasetDict(train=saved).save_to_disk(str(hub.parent / "several"))
+    assert read("hub:saved") == read("hub:several") == [("一", "one")]
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("hub:no/such", r"^corpus.train: hub:no/such cannot be loaded: .*, and there is no folder .*no/such either$"),
+        ("hub:news:default:test", r"hub:news:default:test cannot be loaded: Unknown split"),
+        ("hub:a:b:c:d", r"hub:a:b:c:d: expects hub:NAME\[:CONFIG\]\[:SPLIT\]"),
+    ],
+)
+def test_hub_mistakes(hub: Path, read: Reader, entry: str, message: str) -> None:
+    with pytest.raises(CorpusError, match=message) as error:
+        read(entry)
+    assert "\n" not in str(error.value)
+
+
+def test_hub_missing_column(hub: Path, read: Reader) -> None:
+    with pytest.raises(CorpusError, match=r"no column fr .*there are: translation.zh, translation.en"):
+        read("hub:news", target_column="fr")
+
+
+@pytest.mark.parametrize("content", ["", "a", "a\n", "a\nb", "\n", "\n\n", "a\n\n"])
+def test_counting_lines_and_reading_them_agree(tmp_path: Path, content: str) -> None:
+    file = write(tmp_path, "a.txt", content)
+    assert count_lines(file) == len(list(read_lines(file)))

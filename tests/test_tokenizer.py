@@ -1,0 +1,143 @@
+"""Text → ids → text changes nothing, whatever the text."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from mtrain.config.schema import TokenizerConfig
+from mtrain.corpus.lines import normalise
+from mtrain.corpus.sources import read_lines
+from mtrain.errors import BundleError, ConfigError, PreparedDataError
+from mtrain.tokenizer import BOS, BYTES, EOS, PAD, UNK, Tokenizer, train_tokenizer
+
+CORPORA = Path(__file__).parent.parent.parent / "shared" / "data"
+CHINESE = ["你好，世界！今天天气不错。", "他说：“三千五百万”。"]
+LINES = [*CHINESE, "Hello, world! It is 12:45 now.", "I said 35 million."] * 30
+SECTION = TokenizerConfig(vocabulary_size=330, character_coverage=0.9995)
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("tokenizer") / "tokenizer.model"
+    train_tokenizer(LINES, SECTION, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def tokenizer(file: Path) -> Tokenizer:
+    return Tokenizer.load(file)
+
+
+def assert_exact(tokenizer: Tokenizer, texts: list[str]) -> None:
+    encoded = tokenizer.encode_batch(texts, threads=2)
+    for text, ids in zip(texts, encoded, strict=True):
+        assert tokenizer.decode(ids) == text
+        assert not {PAD, UNK, BOS, EOS} & set(ids)
+
+
+def test_special_symbols_come_first_and_the_vocabulary_is_as_large_as_asked(tokenizer: Tokenizer) -> None:
+    assert (PAD, UNK, BOS, EOS) == (0, 1, 2, 3)
+    assert tokenizer.vocabulary_size == 330
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "<s>", "</s> <pad> <unk>", "<0x41>", normalise("▁a▁"), "5年前", "007 12"),
+        *("𠮷野家𪚥", "👩\u200d🚀❤️", "é Ẽ̂", "，？！１Ａ", "▅ \ufffd \ue000"),
+    ],
+)
+def test_odd_texts_come_back(tokenizer: Tokenizer, text: str) -> None:
+    assert_exact(tokenizer, [text])
+
+
+def test_every_character_comes_back(tokenizer: Tokenizer) -> None:
+    points = (*range(0x21, 0xD800), *range(0xE000, 0x110000, 7))
+    every = {normalise(f"好{chr(point)}a") for point in points}
+    assert len(every) > 100_000
+    assert_exact(tokenizer, sorted(every))
+
+
+def test_random_text_comes_back(tokenizer: Tokenizer) -> None:
+    generator = random.Random(1)
+    planes = [range(0x20, 0x250), range(0x300, 0x370), range(0x2000, 0x2070), range(0x4E00, 0x9FFF)]
+    planes += [range(0x20000, 0x2A6DF), range(0x1F300, 0x1FAFF), range(0x30, 0x3A), range(0xFF00, 0xFF60)]
+    texts = [
+        "".join(chr(generator.choice(generator.choice(planes))) for _ in range(generator.randrange(30)))
+        for _ in range(3000)
+    ]
+    assert_exact(tokenizer, list(map(normalise, texts)))
+
+
+@pytest.mark.skipif(not CORPORA.is_dir(), reason="the real corpora are not here")
+@pytest.mark.parametrize(("corpus", "languages"), [("wenyan", ("lzh", "zh")), ("zh-en", ("zh", "en"))])
+def test_real_text_comes_back(tokenizer: Tokenizer, corpus: str, languages: tuple[str, str]) -> None:
+    import pyarrow.parquet as pq
+
+    held_out = [CORPORA / corpus / f"{split}.{language}" for split in ("dev", "test") for language in languages]
+    lines = [line for file in held_out for line in read_lines(file)]
+    rows = next(pq.ParquetFile(CORPORA / corpus / "train.parquet").iter_batches(10_000, columns=list(languages)))
+    lines += [line for language in languages for line in rows.column(language).to_pylist()]
+    assert_exact(tokenizer, list(map(normalise, lines)))
+    marks = sum(line.count(mark) for line in lines for mark in "，？！：；")
+    assert sum(normalise(line).count(mark) for line in lines for mark in "，？！：；") == marks > 1000
+
+
+def test_a_batch_gives_the_same_ids_as_one_by_one(tokenizer: Tokenizer) -> None:
+    assert tokenizer.encode_batch(LINES, threads=2) == [tokenizer.encode(line) for line in LINES]
+
+
+def test_digits_stay_single_only_if_wanted(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    assert len(tokenizer.encode("1245")) == 4
+    joined = tmp_path / "joined.model"
+    train_tokenizer(LINES, TokenizerConfig(vocabulary_size=330, split_digits=False), joined)
+    assert len(Tokenizer.load(joined).encode("35")) == 1
+
+
+def test_ids_never_make_more_than_one_line(tokenizer: Tokenizer) -> None:
+    line_feed, carriage_return = BYTES[0x0A], BYTES[0x0D]
+    separator = [BYTES[byte] for byte in "\u2028".encode()]
+    assert tokenizer.decode([*tokenizer.encode("a"), line_feed, carriage_return, *separator]) == "a   "
+    assert tokenizer.decode([BYTES[0xE4], BOS, PAD, EOS]) == "\ufffd"
+
+
+def test_which_characters_have_pieces(tokenizer: Tokenizer) -> None:
+    assert all(map(tokenizer.has_piece, "你，a 3"))
+    assert not any(map(tokenizer.has_piece, "𪚥龘"))
+
+
+def test_training_again_gives_the_same_bytes_and_says_nothing(
+    file: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    train_tokenizer(LINES, SECTION, tmp_path / "again.model")
+    assert (tmp_path / "again.model").read_bytes() == file.read_bytes()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_long_lines_are_learnt_from(tmp_path: Path) -> None:
+    train_tokenizer(["长" * 5000, "短"], SECTION, tmp_path / "long.model")
+    assert Tokenizer.load(tmp_path / "long.model").has_piece("长")
+
+
+def test_too_little_text_gives_a_smaller_vocabulary(tmp_path: Path) -> None:
+    size = train_tokenizer(LINES, TokenizerConfig(vocabulary_size=8000), tmp_path / "small.model")
+    assert 330 < size < 8000
+    assert Tokenizer.load(tmp_path / "small.model").vocabulary_size == size
+
+
+def test_a_vocabulary_too_small_is_told_its_least_size(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    many = ["".join(map(chr, range(0x4E00, 0x4E00 + 200)))]
+    with pytest.raises(ConfigError, match=r"vocabulary_size: 300 is too small .* Give at least 46\d .* or lower"):
+        train_tokenizer(many, TokenizerConfig(vocabulary_size=300, character_coverage=1.0), tmp_path / "m.model")
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("damage", [lambda whole: whole[:2000], lambda whole: b"", lambda whole: b"no model" * 9])
+def test_a_damaged_file_is_named(file: Path, tmp_path: Path, damage: object) -> None:
+    bad = tmp_path / "bad.model"
+    bad.write_bytes(damage(file.read_bytes()))  # type: ignore[operator]
+    with pytest.raises(PreparedDataError, match=r"bad.model: "):
+        Tokenizer.load(bad)
+    with pytest.raises(BundleError, match=r"nowhere: there is no such tokenizer"):
+        Tokenizer.load(tmp_path / "nowhere", BundleError)
