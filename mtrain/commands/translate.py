@@ -10,7 +10,7 @@ from typing import BinaryIO
 from mtrain.batches.store import open_prepared
 from mtrain.config.schema import Config
 from mtrain.console import progress_bar, say, warn
-from mtrain.corpus.sources import decode_lines
+from mtrain.corpus.sources import Split, decode_lines
 from mtrain.decoding.translator import Translation, Translator
 from mtrain.errors import InputError
 from mtrain.model.bundle import load_bundle, settings_file
@@ -38,7 +38,7 @@ def translate(config: Config, files: Sequence[Path], model: Path | None, output:
     notes.say(config.decoding.max_source_tokens)
 
 
-def translate_split(config: Config, split: str) -> tuple[list[str], list[str], list[str]]:
+def translate_split(config: Config, split: Split) -> tuple[list[str], list[str], list[str]]:
     """Return sources, translations and references of a prepared split, translated with the run's model."""
     prepared = open_prepared(Path(config.corpus.folder), config.corpus, config.tokenizer)
     sources, references = prepared.lines(split, "source"), prepared.lines(split, "target")

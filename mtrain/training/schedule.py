@@ -10,7 +10,7 @@ def noam(update: int, d_model: int, warmup_updates: int) -> float:
 
 
 def cooldown_factor(update: int, total_updates: int, share: float) -> float:
-    """Return 1, falling in a straight line towards 0 over the last `share` of all updates; 1 while the total is unknown.
+    """Return 1, falling in a straight line towards 0 over the last `share` of all updates; 1 while that is unknown.
 
     Update `total_updates` is the last and still learns a little.
     """

@@ -65,9 +65,9 @@ def _decimal(number: int, size: int) -> str:
 
 def english(number: int) -> str:
     """Write in English figures: 12000 gives 12,000 and 35000000 gives 35 million."""
-    for size, name in ((10**9, "billion"), (10**6, "million")):
-        if number >= size and number % (size // 100) == 0:
-            return f"{_decimal(number, size)} {name}"
+    size, name = (10**9, "billion") if number >= 10**9 else (10**6, "million")
+    if number >= size and number % (size // 100) == 0:
+        return f"{_decimal(number, size)} {name}"
     return f"{number:,}"
 
 

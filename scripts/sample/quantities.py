@@ -68,14 +68,14 @@ def _round_numbers(lowest: int, highest: int) -> Quantity:
 
 
 def _prices(low: int, high: int, step: int) -> Quantity:
-    """Prices as one says them in a shop, below a hundred at times with a tenth: 三百五十块钱, 八块五, 120元."""
+    """Prices as one says them in a shop, below a hundred at times with a tenth: 三百五十块钱, 八十块五, 120元."""
 
     def draw(rng: Random) -> Pair:
         yuan = between(rng, low // step, high // step) * step
         if yuan < 100 and rng.random() < 0.4:
             tenth = between(rng, 1, 9)
-            return Pair(f"{chinese_count(yuan)}块{chinese(tenth)}", f"{yuan}.{tenth}0 yuan")
-        read = chinese_count(yuan) if yuan == 2 else chinese(yuan, pick(rng, ["两百", "二百"]))
+            return Pair(f"{chinese(yuan)}块{chinese(tenth)}", f"{yuan}.{tenth}0 yuan")
+        read = chinese(yuan, pick(rng, ["两百", "二百"]))
         return Pair(pick(rng, [f"{read}块钱", f"{read}元", f"{yuan}元"]), f"{english(yuan)} yuan")
 
     return draw
@@ -135,21 +135,21 @@ def _clocks(low: int, high: int) -> Quantity:
     return lambda rng: _clock(between(rng, low, high), rng)
 
 
-def _times(days: list[tuple[str, str, tuple[str, ...]]]) -> Quantity:
+def _times(days: list[tuple[str, tuple[str, ...]]]) -> Quantity:
     """Times with a day before them; each day says how English calls its `_DAY_PARTS`."""
 
     def draw(rng: Random) -> Pair:
-        chinese_day, weekday, english_parts = pick(rng, days)
+        chinese_day, english_parts = pick(rng, days)
         index = between(rng, 0, len(_DAY_PARTS) - 1)
         part, first, last = _DAY_PARTS[index]
         clock = _clock(between(rng, first, last), rng)
-        return Pair(chinese_day + part + clock.source, f"{clock.target} {weekday}{english_parts[index]}")
+        return Pair(chinese_day + part + clock.source, f"{clock.target} {english_parts[index]}")
 
     return draw
 
 
-def _english_parts(before: str, morning: str = "morning", evening: str = "evening") -> tuple[str, ...]:
-    return (*(before + part for part in (morning, morning, "afternoon")), evening)
+def _english_parts(before: str) -> tuple[str, ...]:
+    return tuple(before + part for part in ("morning", "morning", "afternoon", "evening"))
 
 
 def _opening(rng: Random) -> Pair:
@@ -202,12 +202,12 @@ def _half_hours(rng: Random) -> Pair:
     return Pair(source, ("half an hour", "an hour and a half", "two and a half hours", "three and a half hours")[hours])
 
 
-_PART_OF_TODAY = [("", "in the ", _english_parts(""))]
-_FUTURE_DAYS = [("明天", "", _english_parts("tomorrow "))] * 3 + [
-    (f"下个星期{chinese_day}", f"next {weekday} ", _english_parts("")) for chinese_day, weekday in _WEEKDAYS
+_ANY_DAY = [("", _english_parts("in the "))]
+_FUTURE_DAYS = [("明天", _english_parts("tomorrow "))] * 3 + [
+    (f"下个星期{day}", _english_parts(f"next {weekday} ")) for day, weekday in _WEEKDAYS
 ]
-_PAST_DAYS = [("昨天", "", (*_english_parts("yesterday ")[:3], "last night"))] * 3 + [
-    (f"上个星期{chinese_day}", f"last {weekday} ", _english_parts("")) for chinese_day, weekday in _WEEKDAYS
+_PAST_DAYS = [("昨天", (*_english_parts("yesterday ")[:3], "last night"))] * 3 + [
+    (f"上个星期{day}", _english_parts(f"last {weekday} ")) for day, weekday in _WEEKDAYS
 ]
 
 QUANTITIES: dict[str, Quantity] = {
@@ -248,7 +248,7 @@ QUANTITIES: dict[str, Quantity] = {
     "year": _year,
     "month_day": _month_day,
     "date": _date,
-    "time": _times(_PART_OF_TODAY),
+    "time": _times(_ANY_DAY),
     "past_time": _times(_PAST_DAYS),
     "future_time": _times(_FUTURE_DAYS),
     "lacking": _lacking,

@@ -1,0 +1,202 @@
+"""The four commands, one after the other, as a person gives them."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mtrain.batches.store import read_prepared
+from mtrain.commands.bleu import score_run
+from mtrain.commands.fit import fit
+from mtrain.commands.prepare import prepare
+from mtrain.commands.translate import translate
+from mtrain.decoding.translator import Translator
+from mtrain.errors import BundleError, InputError, PreparedDataError
+from mtrain.model.bundle import load_bundle
+from mtrain.tokenizer import BOS, EOS
+
+
+def mtrain(folder, *arguments, given=b""):
+    return subprocess.run(
+        [sys.executable, "-m", "mtrain", *map(str, arguments)],
+        input=given,
+        capture_output=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=False,
+    )
+
+
+@pytest.fixture
+def trained(digits, load):
+    """Return the config of a run that has learnt next to nothing: enough for all that does not need quality."""
+    config = load(digits(), "training.max_updates=8")
+    prepare(config)
+    fit(config)
+    return config
+
+
+def test_prepare_fit_translate_bleu(digits):
+    file = digits()
+    folder = file.parent
+    for command in ("prepare", "fit"):
+        done = mtrain(folder, command, "--config", file)
+        assert done.returncode == 0, done.stderr.decode()
+        assert done.stdout == b""
+    run = folder / "run"
+    for name in ("config.yaml", "environment.json", "metrics.jsonl", "checkpoints", "model/model.safetensors"):
+        assert (run / name).exists(), name
+    done = mtrain(folder, "translate", "--config", file, given=b"123\n\n456")
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout.count(b"\n") == 3
+    assert done.stdout.split(b"\n")[1] == b""
+    done = mtrain(folder, "bleu", "--config", file, "--json")
+    assert done.returncode == 0, done.stderr.decode()
+    scores = json.loads(done.stdout)
+    assert scores["sentences"] == 50
+    assert "tok:13a" in scores["bleu_signature"]
+    assert scores["copy_bleu"] is not None
+    assert (run / "test.hypotheses.txt").read_text("utf-8").count("\n") == 50
+    assert json.loads((run / "scores.json").read_text("utf-8")) == scores
+
+
+def test_every_step_out_of_order_says_which_one_is_missing(digits, load):
+    config = load(digits())
+    with pytest.raises(PreparedDataError, match="mtrain prepare"):
+        fit(config)
+    prepare(config)
+    with pytest.raises(BundleError, match="mtrain fit"):
+        score_run(config, as_json=False)
+
+
+NASTY = [
+    b"123",
+    b"",
+    b"   ",
+    "一".encode() * 3000,
+    b"4" * 3000,
+    "😀𠀀\u0301 …".encode(),
+    b"tab\there\x00nul\x1bescape",
+    "a\u2028b\u2029c\u0085d\u000b".encode(),
+    b"<s> </s> <pad> <unk> <0x41>",
+    "▁▁".encode(),
+    b"12\r34",
+]
+
+
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("final", [True, False])
+def test_as_many_lines_come_out_as_went_in(trained, tmp_path, ending, final):
+    source, target = tmp_path / "nasty.txt", tmp_path / "out.txt"
+    source.write_bytes(ending.join(NASTY) + (ending if final else b""))
+    translate(trained, [source], None, target)
+    out = target.read_bytes()
+    assert out.count(b"\n") == len(NASTY)
+    assert out.endswith(b"\n")
+    assert b"\r" not in out
+    lines = out.split(b"\n")
+    assert lines[1] == lines[2] == b""
+
+
+def test_long_lines_are_translated_in_parts_and_named(trained, tmp_path, capsys):
+    source = tmp_path / "long.txt"
+    source.write_text("1\n" + "7" * 700 + "\n2\n", "utf-8")
+    translate(trained, [source], None, tmp_path / "out.txt")
+    assert "in parts and joined: line 2" in capsys.readouterr().err
+
+
+def test_undecodable_input_is_named_by_line_and_what_was_translated_stays(trained, tmp_path):
+    source, target = tmp_path / "bad.txt", tmp_path / "out.txt"
+    source.write_bytes(b"123\n456\n\xb0\xa1\n")
+    with pytest.raises(InputError, match=r"bad\.txt:3: not UTF-8"):
+        translate(trained, [source], None, target)
+    with pytest.raises(InputError, match="no such file"):
+        translate(trained, [tmp_path / "absent.txt"], None, target)
+
+
+def test_the_batch_a_sentence_sits_in_does_not_change_its_translation(trained):
+    bundle = load_bundle(Path(trained.run.folder) / "model")
+    sources = read_prepared(Path(trained.corpus.folder)).lines("test", "source")
+    results = []
+    for budget in (1, 300, 100_000):
+        decoding = trained.decoding.__class__(beam=3, max_length_extra=10, max_tokens_per_batch=budget)
+        translator = Translator(bundle.model, bundle.tokenizer, decoding, "en")
+        results.append([translation.text for translation in translator.translate(sources)])
+    backwards = Translator(bundle.model, bundle.tokenizer, decoding, "en").translate(sources[::-1])
+    assert results[0] == results[1] == results[2] == [translation.text for translation in backwards][::-1]
+
+
+def test_the_score_of_a_translation_is_its_forced_log_probability(trained):
+    import torch
+
+    from mtrain.batches.collate import collate
+    from mtrain.decoding.beam import beam_search
+    from mtrain.decoding.steps import TransformerSteps
+
+    bundle = load_bundle(Path(trained.run.folder) / "model")
+    source = bundle.tokenizer.encode("1234")
+    batch = collate([source], [[]])
+    with torch.inference_mode():
+        (hypothesis,) = beam_search(TransformerSteps(bundle.model, batch.source), torch.tensor([20]), 4, alpha=0.6)
+        batch = collate([source], [hypothesis.tokens])
+        hidden = bundle.model(batch.source.src_BS, batch.source.keep_BS, batch.tgt_in_BT)
+        logits = bundle.model.logits(hidden)[0]
+        logits[:, [0, 1, BOS]] = -torch.inf
+        forced = logits.log_softmax(-1).gather(1, batch.labels_M[:, None]).sum()
+    assert batch.labels_M[-1] == EOS
+    length = len(hypothesis.tokens) + 1
+    assert hypothesis.score == pytest.approx(float(forced) / ((5 + length) / 6) ** 0.6, abs=1e-4)
+
+
+@pytest.mark.parametrize("part", ["model.safetensors", "tokenizer.model", "bundle.json", "config.yaml"])
+@pytest.mark.parametrize("harm", ["missing", "truncated"])
+def test_an_incomplete_or_damaged_model_folder_is_named(trained, tmp_path, part, harm):
+    model = Path(trained.run.folder) / "model"
+    if harm == "missing":
+        (model / part).unlink()
+    else:
+        with (model / part).open("r+b") as file:
+            file.truncate(40)
+    with pytest.raises(BundleError, match=part):
+        load_bundle(model)
+
+
+def test_a_model_folder_translates_wherever_it_is_copied(trained, tmp_path):
+    import shutil
+
+    elsewhere = tmp_path / "elsewhere"
+    shutil.copytree(f"{trained.run.folder}/model", elsewhere / "mine")
+    there = mtrain(tmp_path, "translate", "--model", f"{trained.run.folder}/model", given=b"123\n45\n")
+    copied = mtrain(elsewhere, "translate", "--model", "mine", given=b"123\n45\n")
+    assert copied.returncode == 0, copied.stderr.decode()
+    assert copied.stdout == there.stdout
+    greedy = mtrain(elsewhere, "translate", "--model", "mine", "--set", "decoding.beam=0", given=b"1\n")
+    assert greedy.returncode == 1
+    assert b"decoding.beam" in greedy.stderr
+
+
+def test_shuffled_sides_are_noticed(digits, load, capsys):
+    file = digits()
+    target = file.parent / "corpus" / "train.target"
+    lines = target.read_text("utf-8").split("\n")[:-1]
+    target.write_text("\n".join(lines[500:] + lines[:500]) + "\n", "utf-8")
+    config = load(file, "training.warmup_updates=4", "training.learning_rate_scale=0.1", "training.max_updates=8")
+    prepare(config)
+    fit(config)
+    assert "IGNORES ITS SOURCE" in capsys.readouterr().err
+
+
+def test_two_languages_out_of_two_columns(digits, load, tmp_path):
+    pytest.importorskip("datasets")
+    file = digits()
+    (tmp_path / "corpus" / "all.jsonl").write_text(
+        "".join(json.dumps({"a": f"{i}", "b": f"{i}"[::-1]}) + "\n" for i in range(10_000, 11_000)), "utf-8"
+    )
+    config = load(
+        file, "corpus.train=all.jsonl", "corpus.source_column=a", "corpus.target_column=b", "training.max_updates=2"
+    )
+    prepare(config)
+    fit(config)
