@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from mtrain.corpus.sources import decode_lines
 from mtrain.errors import InputError
 
 
@@ -11,24 +12,13 @@ def read_lines(path: Path) -> list[str]:
 
     Raises: InputError naming the file, and the line that cannot be decoded.
     """
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: there is no such file") from error
-    if not content:
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such file")
+    with path.open("rb") as stream:
+        lines = list(decode_lines(stream, str(path), InputError))
+    if not lines:
         raise InputError(f"{path}: the file is empty")
-    return [
-        _decode(line, f"{path}:{number}").removesuffix("\r")
-        for number, line in enumerate(content.removesuffix(b"\n").split(b"\n"), start=1)
-    ]
-
-
-def _decode(line: bytes, place: str) -> str:
-    try:
-        return line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        found = f"byte 0x{line[error.start]:02x} at position {error.start + 1}"
-        raise InputError(f"{place}: not UTF-8 text, {found}; save the file as UTF-8") from error
+    return lines
 
 
 def read_aligned(paths: Sequence[Path]) -> list[list[str]]:

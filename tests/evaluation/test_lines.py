@@ -35,7 +35,7 @@ def test_only_a_line_feed_ends_a_line(tmp_path: Path, content: bytes, lines: lis
         (b"", "hyp.txt: the file is empty"),
         (
             "好\n很好".encode() + b"\xff\n",
-            "hyp.txt:2: not UTF-8 text, byte 0xff at position 7; save the file as UTF-8",
+            "hyp.txt:2: not UTF-8 (byte 0xff at column 7): convert it, e.g. iconv -f gb18030 -t utf-8",
         ),
         (None, "hyp.txt: there is no such file"),
     ],
