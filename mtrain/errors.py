@@ -7,6 +7,7 @@
     ├── BundleError                 the model folder: absent, incomplete, damaged, or of another version
     ├── CheckpointError             a checkpoint that cannot be gone on from
     ├── TrainingError               training cannot go on (a non-finite loss, nothing to train on)
+    ├── BusyError                   another process works on the same folder
     └── InputError                  what was given to translate or score
 
 The command line prints the message and exits with 1; `--debug` shows the traceback as well.
@@ -40,6 +41,10 @@ class CheckpointError(MtrainError):
 
 class TrainingError(MtrainError):
     """Training cannot go on."""
+
+
+class BusyError(MtrainError):
+    """Another process works on the same folder."""
 
 
 class InputError(MtrainError):

@@ -6,6 +6,15 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
+
+from mtrain.errors import BusyError
+
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 
 @contextlib.contextmanager
@@ -41,6 +50,22 @@ def recover_folder(folder: Path) -> None:
     old = _predecessor(folder)
     if old.exists() and not folder.exists():
         old.rename(folder)
+
+
+@contextlib.contextmanager
+def held_alone(folder: Path) -> Iterator[None]:
+    """Keep a second process from working on the same folder. Raises: BusyError where one already does.
+
+    The lock goes with the process, however it ends; systems without `fcntl` go without.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_name(f".{folder.name}.lock").open("a") as file:
+        if fcntl is not None:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise BusyError(f"{folder}: another mtrain is working here. Wait for it, or end it.") from None
+        yield
 
 
 def write_whole(file: Path, text: str) -> None:

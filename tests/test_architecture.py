@@ -14,7 +14,7 @@ PACKAGE = Path(mtrain.__file__).resolve().parent
 
 # From left to right; a module imports from its own part or from a part further left, never from one beside it.
 ORDER = [
-    ["errors", "console", "storage"], ["runtime"], ["config"], ["corpus"], ["tokenizer"], ["batches"], ["model"],
+    ["errors", "console"], ["storage"], ["runtime"], ["config"], ["corpus"], ["tokenizer"], ["batches"], ["model"],
     ["training", "decoding"], ["evaluation"], ["commands"], ["cli"], ["__main__"],
 ]  # fmt: skip
 COLUMN = {part: column for column, parts in enumerate(ORDER) for part in parts}

@@ -1,8 +1,13 @@
 """A kill at any moment leaves the old thing or the new one."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
-from mtrain.storage import folder_written_whole, recover_folder, sha256, write_whole
+from mtrain.errors import BusyError
+from mtrain.storage import folder_written_whole, held_alone, recover_folder, sha256, write_whole
 
 
 def write(folder, text):
@@ -44,6 +49,21 @@ def test_a_kill_between_the_two_renames_is_mended(tmp_path):
     folder.rename(tmp_path / "folder.old")
     recover_folder(folder)
     assert (folder / "file").read_text() == "old"
+
+
+def test_only_one_process_works_on_a_folder(tmp_path):
+    folder = tmp_path / "run"
+    other = "import sys, time; from pathlib import Path; from mtrain.storage import held_alone\n"
+    other += "with held_alone(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", other, str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
+        assert process.stdout.readline() == b"held\n"
+        with pytest.raises(BusyError, match="another mtrain"), held_alone(folder):
+            pass
+        process.kill()
+    with held_alone(folder):
+        pass
 
 
 def test_a_file_is_replaced_as_a_whole(tmp_path):

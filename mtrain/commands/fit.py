@@ -20,7 +20,7 @@ from mtrain.model.bundle import Bundle, read_origin, save_bundle
 from mtrain.model.transformer import Transformer
 from mtrain.model.weights import restore_weights
 from mtrain.runtime import choose_device, choose_precision, environment, seed_from, set_threads
-from mtrain.storage import write_whole
+from mtrain.storage import held_alone, write_whole
 from mtrain.tokenizer import Tokenizer
 from mtrain.training.average import average
 from mtrain.training.checkpoint import Checkpoints, Fingerprint
@@ -49,6 +49,11 @@ _SAMPLES_SHOWN = 3
 
 def fit(config: Config) -> None:
     """Train, or go on with training, until a stop rule of the config says so; leave the best model in `model/`."""
+    with held_alone(Path(config.run.folder)):
+        _fit(config)
+
+
+def _fit(config: Config) -> None:
     device = choose_device(config.run.device)
     precision = choose_precision(config.training.precision, device)
     set_threads(config.run.threads)

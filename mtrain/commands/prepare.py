@@ -30,7 +30,7 @@ from mtrain.corpus.lines import normalise
 from mtrain.corpus.pair_files import text_file, written_pairs
 from mtrain.corpus.sources import SIDES, SPLITS, Side, Split, read_lines
 from mtrain.errors import PreparedDataError
-from mtrain.storage import folder_written_whole
+from mtrain.storage import folder_written_whole, held_alone
 from mtrain.tokenizer import Tokenizer, train_tokenizer
 
 _LINES_AT_ONCE = 20_000
@@ -49,7 +49,7 @@ def prepare(config: Config) -> None:
         say(f"{folder}: already prepared, nothing to do")
         return
     say(f"preparing: {reason}")
-    with folder_written_whole(folder) as making:
+    with held_alone(folder), folder_written_whole(folder) as making:
         inputs = describe_inputs(config.corpus)
         tally = assemble(config.corpus, config.run.seed, making)
         tokenizer = _learn_vocabulary(config.tokenizer, making, tally.pairs["train"])

@@ -62,7 +62,10 @@ def test_a_config_gives_language_and_tokenizer_and_the_option_wins() -> None:
             ["hyp", "short", "-l", "zh"],
             "hyp has 4 lines, but short has 1; line N of one must belong to line N of the other",
         ),
-        (["hyp", "broken", "-l", "zh"], "broken:2: not UTF-8 (byte 0xff at column 1): convert it, e.g. iconv -f gb18030 -t utf-8"),
+        (
+            ["hyp", "broken", "-l", "zh"],
+            "broken:2: not UTF-8 (byte 0xff at column 1): convert it, e.g. iconv -f gb18030 -t utf-8",
+        ),
         (["hyp", "empty", "-l", "zh"], "empty: the file is empty"),
         (["--source", "src"], "--source and --language go with two files: mtrain bleu HYP REF --language zh"),
         (
