@@ -152,7 +152,7 @@ def translate(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write.  [default: stdout]")
     ] = None,
-    config: ConfigOption = _DEFAULT_CONFIG,
+    config: ConfigOption = "",
     overrides: SetOption = None,
     debug: DebugOption = False,
 ) -> None:
@@ -164,7 +164,12 @@ def translate(
       mtrain translate news.zh --output news.en --config zh-en-small --set decoding.beam=1
     """
     with _errors_in_one_line(debug):
-        settings = load_config(config, overrides or ()) if model is None else _settings_of(model, overrides or ())
+        if model and config:
+            raise InputError("--model brings its own settings; leave --config out, and change some with --set")
+        if model:
+            settings = _settings_of(model, overrides or ())
+        else:
+            settings = load_config(config or _DEFAULT_CONFIG, overrides or ())
         from mtrain.commands.translate import translate as run_translate
 
         run_translate(settings, files or [], model, output)
@@ -172,7 +177,7 @@ def translate(
 
 def _settings_of(model: Path, overrides: Sequence[str]) -> Config:
     """Return the settings that a model folder brings, so that it translates the same wherever it is copied."""
-    from mtrain.commands.translate import settings_file
+    from mtrain.model.bundle import settings_file
 
     return load_config(str(settings_file(model)), overrides)
 

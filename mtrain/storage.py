@@ -21,11 +21,13 @@ except ImportError:  # Windows
 def folder_written_whole(folder: Path) -> Iterator[Path]:
     """Give an empty folder beside `folder` to write into; at the end it takes its place.
 
-    On an exception what was there before stays as it was. A folder that a kill left behind half-written has a name
-    that ends in `.partial`, which no reader looks at.
+    On an exception what was there before stays as it was. What a kill leaves behind half-written has a hidden name,
+    which no reader looks at. Only one process may write a folder at a time (see `held_alone`).
     """
-    recover_folder(folder)
-    partial = folder.with_name(folder.name + ".partial")
+    partial, old = _hidden(folder, "partial"), _hidden(folder, "old")
+    if old.exists() and not folder.exists():  # killed between the two renames below
+        old.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     try:
@@ -36,8 +38,6 @@ def folder_written_whole(folder: Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
-    old = _predecessor(folder)
-    shutil.rmtree(old, ignore_errors=True)
     if folder.exists():
         folder.rename(old)
     partial.rename(folder)
@@ -45,11 +45,10 @@ def folder_written_whole(folder: Path) -> Iterator[Path]:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def recover_folder(folder: Path) -> None:
-    """Put back what `folder_written_whole` had moved aside if it was killed between its two renames."""
-    old = _predecessor(folder)
-    if old.exists() and not folder.exists():
-        old.rename(folder)
+def standing_folder(folder: Path) -> Path:
+    """Return where a folder of `folder_written_whole` is to be read: between its two renames, that is the old one."""
+    old = _hidden(folder, "old")
+    return old if old.exists() and not folder.exists() else folder
 
 
 @contextlib.contextmanager
@@ -59,7 +58,7 @@ def held_alone(folder: Path) -> Iterator[None]:
     The lock goes with the process, however it ends; systems without `fcntl` go without.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with folder.with_name(f".{folder.name}.lock").open("a") as file:
+    with _hidden(folder, "lock").open("a") as file:
         if fcntl is not None:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -71,7 +70,7 @@ def held_alone(folder: Path) -> Iterator[None]:
 def write_whole(file: Path, text: str) -> None:
     """Write a text file beside, flush it to the disk, then rename it into place."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    partial = file.with_name(file.name + ".partial")
+    partial = _hidden(file, "partial")
     partial.write_text(text, encoding="utf-8", newline="\n")
     _flush(partial)
     partial.replace(file)
@@ -87,8 +86,9 @@ def sha256(file: Path) -> str:
     return digest.hexdigest()
 
 
-def _predecessor(folder: Path) -> Path:
-    return folder.with_name(folder.name + ".old")
+def _hidden(path: Path, purpose: str) -> Path:
+    """Return a name beside `path` that no person chooses for a file of his own."""
+    return path.with_name(f".{path.name}.mtrain-{purpose}")
 
 
 def _flush(path: Path) -> None:

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from mtrain.errors import BusyError
-from mtrain.storage import folder_written_whole, held_alone, recover_folder, sha256, write_whole
+from mtrain.storage import folder_written_whole, held_alone, sha256, standing_folder, write_whole
 
 
 def write(folder, text):
@@ -37,8 +37,9 @@ def test_a_failure_while_writing_leaves_the_old_folder(tmp_path):
 
 def test_what_a_kill_left_half_written_is_in_nobodys_way(tmp_path):
     folder = tmp_path / "folder"
-    (tmp_path / "folder.partial").mkdir()
-    (tmp_path / "folder.partial" / "rubbish").write_text("")
+    partial = tmp_path / ".folder.mtrain-partial"
+    partial.mkdir()
+    (partial / "rubbish").write_text("")
     write(folder, "new")
     assert [path.name for path in folder.iterdir()] == ["file"]
 
@@ -46,9 +47,19 @@ def test_what_a_kill_left_half_written_is_in_nobodys_way(tmp_path):
 def test_a_kill_between_the_two_renames_is_mended(tmp_path):
     folder = tmp_path / "folder"
     write(folder, "old")
-    folder.rename(tmp_path / "folder.old")
-    recover_folder(folder)
+    folder.rename(tmp_path / ".folder.mtrain-old")
+    assert (standing_folder(folder) / "file").read_text() == "old"
+    with pytest.raises(RuntimeError), folder_written_whole(folder):
+        raise RuntimeError
+    assert standing_folder(folder) == folder
     assert (folder / "file").read_text() == "old"
+
+
+def test_a_persons_own_copies_are_left_alone(tmp_path):
+    for name in ("folder.old", "folder.partial"):
+        (tmp_path / name).mkdir()
+    write(tmp_path / "folder", "new")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "folder.old", "folder.partial"]
 
 
 def test_only_one_process_works_on_a_folder(tmp_path):

@@ -1,7 +1,6 @@
 """`mtrain fit`: prepared data in, a run's folder with a trained model out."""
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -10,13 +9,13 @@ import torch
 from mtrain.batches.store import Prepared, open_prepared
 from mtrain.batches.stream import TrainingStream, fixed_batches
 from mtrain.config.load import dump_config
-from mtrain.config.schema import Config
-from mtrain.console import say, warn
+from mtrain.config.schema import Config, RunConfig
+from mtrain.console import progress_bar, say, warn
 from mtrain.decoding.translator import Translator
-from mtrain.errors import TrainingError
+from mtrain.errors import CheckpointError, PreparedDataError, TrainingError
 from mtrain.evaluation.metrics import score
 from mtrain.model.build import build_model
-from mtrain.model.bundle import Bundle, read_origin, save_bundle
+from mtrain.model.bundle import Bundle, save_bundle, whole_origin
 from mtrain.model.transformer import Transformer
 from mtrain.model.weights import restore_weights
 from mtrain.runtime import choose_device, choose_precision, environment, seed_from, set_threads
@@ -31,7 +30,8 @@ from mtrain.training.state import TrainingState, stop_reason
 from mtrain.training.step import Updater
 from mtrain.training.validation import DevScores, Sample, Validator, dev_losses
 
-# Settings of training that may change between an interruption and going on: they say when, not how, to train.
+# Settings of training that may change when an interrupted or finished run goes on: none of them touches an update that
+# has been made. (The ends of the run do touch the learning rate of those to come, where there is a cooldown.)
 _FREE_TRAINING_SETTINGS = {
     "max_updates",
     "max_epochs",
@@ -60,31 +60,40 @@ def _fit(config: Config) -> None:
     prepared = open_prepared(Path(config.corpus.folder), config.corpus, config.tokenizer)
     tokenizer = Tokenizer.load(prepared.tokenizer_path)
     run = Path(config.run.folder)
-    write_whole(run / "config.yaml", dump_config(config))
-    write_whole(run / "environment.json", json.dumps(environment(device, precision), indent=2) + "\n")
-
     seed_from(config.run.seed, "weights")
     model = build_model(config.model, tokenizer.vocabulary_size).to(device)
     training = _training(config, model, prepared, tokenizer, precision)
     state = training.checkpoints.load_latest(model, training.updater.optimizer) or TrainingState()
-    _introduce(config, training, state, f"{device.type}, {str(precision).removeprefix('torch.')}")
-    if state.update and stop_reason(state, config.training) and read_origin(run / "model").get("end") == state.update:
-        say(f"{run}: nothing to do, training has ended ({stop_reason(state, config.training)}).")
+    _introduce(config, training, state, f"{device.type}, {_name(precision)}")
+    choosing = {"end": state.update, "average_checkpoints": config.training.average_checkpoints}
+    reason = stop_reason(state, config.training)
+    if state.update and reason and choosing.items() <= whole_origin(run / "model").items():
+        say(f"{run}: nothing to do, training has ended ({reason}). Raise that limit to go on.")
         return
+    write_whole(run / "config.yaml", dump_config(config))
+    write_whole(run / "environment.json", json.dumps(environment(device, precision), indent=2) + "\n")
 
     reason = fit_model(training, state)
     say(f"training ends after update {state.update:,}, {state.seconds / 60:.1f} minutes ({reason})")
     weights, origin = _choose(training, state, config.training.average_checkpoints)
-    restore_weights(model, weights, "the chosen weights")
+    restore_weights(model, weights, "the chosen weights", CheckpointError)
     bundle = Bundle(
         model,
         tokenizer,
         config.corpus.source_language,
         config.corpus.target_language,
         config.model,
-        {**origin, "end": state.update, "target_tokens": state.target_tokens},
+        {
+            **origin,
+            **choosing,
+            "end": state.update,
+            "target_tokens": state.target_tokens,
+            "prepared_data": prepared.fingerprint,
+        },
     )
-    save_bundle(bundle, prepared.tokenizer_path, dump_config(config), run / "model")
+    # The machine that trained is no matter of the model: it translates elsewhere too.
+    settings = dump_config(replace(config, run=RunConfig(folder=config.run.folder, seed=config.run.seed)))
+    save_bundle(bundle, prepared.tokenizer_path, settings, run / "model")
     say(f"the model is in {run / 'model'}")
 
 
@@ -125,8 +134,12 @@ def _fingerprint(config: Config, prepared: Prepared, precision: torch.dtype) -> 
         **{f"model.{key}": value for key, value in asdict(config.model).items()},
         **{f"batches.{key}": value for key, value in asdict(config.batches).items()},
         **{f"training.{key}": value for key, value in training.items() if key not in _FREE_TRAINING_SETTINGS},
-        "training.precision": str(precision).removeprefix("torch."),
+        "training.precision": _name(precision),
     }
+
+
+def _name(precision: torch.dtype) -> str:
+    return {torch.float32: "fp32", torch.bfloat16: "bf16"}[precision]
 
 
 def _introduce(config: Config, training: Training, state: TrainingState, machine: str) -> None:
@@ -144,24 +157,29 @@ def _introduce(config: Config, training: Training, state: TrainingState, machine
 
 
 def _validator(config: Config, prepared: Prepared, tokenizer: Tokenizer, precision: torch.dtype) -> Validator:
+    if len(prepared.examples("dev")) == 0:
+        raise PreparedDataError(f"{config.corpus.folder}: the dev split is empty. Set corpus.dev, or corpus.dev_pairs.")
     batches = fixed_batches(prepared.examples("dev"), config.batches.max_tokens_per_batch)
     sources, references = prepared.lines("dev", "source"), prepared.lines("dev", "target")
     count = min(config.training.validate_pairs, len(sources))
     chosen = [index * len(sources) // count for index in range(count)]
     some_sources, some_references = [sources[i] for i in chosen], [references[i] for i in chosen]
     greedy = replace(config.decoding, beam=1)
+    language, bleu_tokenizer = config.corpus.target_language, config.evaluation.bleu_tokenizer
+    # Scored once here: a language whose tokenizer is not installed should be told now, not after an hour.
+    if chosen:
+        score(some_references, some_references, None, language, bleu_tokenizer)
 
     def validate(model: Transformer) -> DevScores:
-        device = next(model.parameters()).device
-        loss, shuffled_loss = dev_losses(model, [batch.to(device) for batch in batches], precision)
+        loss, source_gain = dev_losses(model, batches, precision)
         if not chosen:
-            return DevScores(loss, shuffled_loss, None, [])
-        language = config.corpus.target_language
-        translator = Translator(model, tokenizer, greedy, language)
-        hypotheses = [translation.text for translation in translator.translate(some_sources)]
-        scores = score(hypotheses, some_references, None, language, config.evaluation.bleu_tokenizer)
+            return DevScores(loss, source_gain, None, [])
+        with progress_bar("dev BLEU", count, "line") as bar:
+            translations = Translator(model, tokenizer, greedy, language).translate(some_sources, bar.update)
+        hypotheses = [translation.text for translation in translations]
+        scores = score(hypotheses, some_references, None, language, bleu_tokenizer)
         samples = map(Sample, some_sources, some_references, hypotheses)
-        return DevScores(loss, shuffled_loss, scores.bleu, list(samples)[:_SAMPLES_SHOWN])
+        return DevScores(loss, source_gain, scores.bleu, list(samples)[:_SAMPLES_SHOWN])
 
     return validate
 
@@ -172,21 +190,20 @@ def _choose(
     """Return the better, on dev, of the best checkpoint's weights and the mean of the last ones', and what they are."""
     checkpoints = training.checkpoints
     best = checkpoints.path(state.best_update)
-    candidates: dict[str, Callable[[], dict[str, torch.Tensor]]] = {
-        f"checkpoint of update {state.best_update}": lambda: next(iter(checkpoints.weights([best])))
-    }
+    if not best.is_dir():  # no dev loss was ever finite, or the run was cut to an end before its first validation
+        best = checkpoints.all()[-1]
+    candidates = {f"checkpoint {best.name}": [best]}
     latest = checkpoints.all()[-last:] if last > 1 else []
     if len(latest) > 1:
-        candidates[f"mean of the last {len(latest)} checkpoints"] = lambda: average(checkpoints.weights(latest))
+        candidates[f"mean of the last {len(latest)} checkpoints"] = latest
     results = []
-    for name, make_weights in candidates.items():
-        weights = make_weights()
-        restore_weights(training.updater.model, weights, name)
+    for name, parts in candidates.items():
+        weights = average(checkpoints.weights(parts))
+        restore_weights(training.updater.model, weights, name, CheckpointError)
         scores = training.validator(training.updater.model)
         bleu = "" if scores.bleu is None else f", dev BLEU {scores.bleu:.2f} (greedy)"
         say(f"{name}: dev loss {scores.loss:.3f}{bleu}")
-        quality = -scores.loss if scores.bleu is None else scores.bleu
-        results.append((quality, name, weights, scores))
+        results.append((-scores.loss if scores.bleu is None else scores.bleu, name, weights, scores))
     _, name, weights, scores = max(results, key=lambda result: result[0])
     say(f"kept for translating: {name}")
     origin: dict[str, str | int | float] = {"weights": name, "dev_loss": scores.loss}

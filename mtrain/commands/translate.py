@@ -2,52 +2,68 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple, TextIO
 
-from mtrain.batches.store import open_prepared
+from mtrain.batches.store import Prepared, open_prepared
 from mtrain.config.schema import Config
 from mtrain.console import progress_bar, say, warn
-from mtrain.corpus.sources import Split, decode_lines
+from mtrain.corpus.sources import Split, count_lines, decode_lines
 from mtrain.decoding.translator import Translation, Translator
 from mtrain.errors import InputError
-from mtrain.model.bundle import load_bundle, settings_file
+from mtrain.model.bundle import load_bundle, whole_origin
 from mtrain.runtime import choose_device, set_threads
-
-__all__ = ["settings_file", "translate", "translate_split"]
 
 # Lines that are sorted by length and translated together: memory grows with this, not with the file.
 _LINES_AT_ONCE = 2000
-_LINES_NAMED = 8
+_PLACES_NAMED = 8
+
+
+class Line(NamedTuple):
+    """A line to translate, and where it stands."""
+
+    text: str
+    place: str
 
 
 def translate(config: Config, files: Sequence[Path], model: Path | None, output: Path | None) -> None:
-    """Translate `files`, one after the other, or stdin, to `output` or stdout, a line for a line."""
+    """Translate `files`, one after the other, or stdin, to `output` or stdout, a line for a line.
+
+    `output` may be one of `files`: it is replaced when all is done, and left as it was where something fails.
+    """
     translator = _load(config, model)
     with ExitStack() as stack:
-        out = sys.stdout if output is None else stack.enter_context(output.open("w", encoding="utf-8", newline="\n"))
         streams = [(stack.enter_context(_open(file)), str(file)) for file in files] or [(sys.stdin.buffer, "stdin")]
-        lines = chain.from_iterable(decode_lines(stream, name, InputError) for stream, name in streams)
-        notes = _Notes()
-        for translation in _translate_in_windows(translator, lines, total=None):
+        out = sys.stdout if output is None else stack.enter_context(_replacing(output))
+        lines = chain.from_iterable(_lines(stream, name) for stream, name in streams)
+        total = sum(map(count_lines, files)) if files and all(file.is_file() for file in files) else None
+        for translation in _translate(translator, lines, total, config.decoding.max_source_tokens):
             out.write(translation.text + "\n")
-            notes.take(translation)
         out.flush()
-    notes.say(config.decoding.max_source_tokens)
 
 
 def translate_split(config: Config, split: Split) -> tuple[list[str], list[str], list[str]]:
     """Return sources, translations and references of a prepared split, translated with the run's model."""
     prepared = open_prepared(Path(config.corpus.folder), config.corpus, config.tokenizer)
     sources, references = prepared.lines(split, "source"), prepared.lines(split, "target")
-    translations = list(_translate_in_windows(_load(config, None), iter(sources), len(sources)))
-    notes = _Notes()
-    for translation in translations:
-        notes.take(translation)
-    notes.say(config.decoding.max_source_tokens)
+    if not sources:
+        raise InputError(f"{config.corpus.folder}: the {split} split is empty. Set corpus.{split}, or {split}_pairs.")
+    translator = _load(config, None)
+    _check_origin(config, prepared)
+    lines = (Line(text, f"{split}:{number}") for number, text in enumerate(sources, start=1))
+    translations = _translate(translator, lines, len(sources), config.decoding.max_source_tokens)
     return sources, [translation.text for translation in translations], references
+
+
+def _check_origin(config: Config, prepared: Prepared) -> None:
+    origin = whole_origin(Path(config.run.folder) / "model")
+    if origin and origin["prepared_data"] != prepared.fingerprint:
+        warn(
+            f"{config.corpus.folder} has been prepared anew since {config.run.folder} was trained: the model may have "
+            "learnt these very sentences, and its scores may be too good"
+        )
 
 
 def _load(config: Config, model: Path | None) -> Translator:
@@ -58,44 +74,96 @@ def _load(config: Config, model: Path | None) -> Translator:
 
 
 def _open(file: Path) -> BinaryIO:
-    if not file.is_file():
+    if not file.exists():
         raise InputError(f"{file}: there is no such file to translate")
+    if file.is_dir():
+        raise InputError(f"{file}: is a folder; name the files in it to translate")
     return file.open("rb")
 
 
-def _translate_in_windows(translator: Translator, lines: Iterator[str], total: int | None) -> Iterator[Translation]:
+@contextmanager
+def _replacing(output: Path) -> Iterator[TextIO]:
+    """Give a stream into a file beside `output`, whose place it takes when all is done."""
+    if output.exists() and not output.is_file():  # a pipe or a device is no file to replace
+        with output.open("w", encoding="utf-8", newline="\n") as stream:
+            yield stream
+        return
+    partial = output.with_name(output.name + ".partial")
+    try:
+        with partial.open("w", encoding="utf-8", newline="\n") as stream:
+            yield stream
+    except BaseException:
+        say(f"what was translated until then is in {partial}")
+        raise
+    partial.replace(output)
+
+
+def _lines(stream: BinaryIO, name: str) -> Iterator[Line]:
+    for number, text in enumerate(decode_lines(stream, name, InputError), start=1):
+        yield Line(text, f"{name}:{number}")
+
+
+def _translate(
+    translator: Translator, lines: Iterator[Line], total: int | None, max_source_tokens: int
+) -> Iterator[Translation]:
+    """Yield a translation a line, and say at the end which ones deserve a look."""
+    done = 0
+    parts, cut, spelt = _Places(), _Places(), _Places()
     with progress_bar("translate", total, "line") as bar:
-        while window := list(islice(lines, _LINES_AT_ONCE)):
-            for translation in translator.translate(window):
+        for window, error in _windows(lines):
+            translations = translator.translate([line.text for line in window], bar.update)
+            done += len(window)
+            bar.update(done - bar.n)
+            for line, translation in zip(window, translations, strict=True):
+                parts.note(line.place, translation.parts > 1)
+                cut.note(line.place, translation.cut)
+                spelt.note(f"{line.place} ({translation.spelt})", bool(translation.spelt))
                 yield translation
-                bar.update(1)
+            if error is not None:
+                raise error
+    say(f"{done:,} lines translated")
+    if parts:
+        warn(f"{parts} longer than {max_source_tokens} tokens, translated in parts and joined: {parts.named()}")
+    if cut:
+        warn(f"{cut} stopped at the longest length allowed, probably looping: {cut.named()}")
+    if spelt:
+        say(f"{spelt} with characters that are not in the vocabulary and were spelt in bytes: {spelt.named()}")
 
 
-class _Notes:
-    """Lines whose translation deserves a look, gathered while they go by."""
+def _windows(lines: Iterator[Line]) -> Iterator[tuple[list[Line], InputError | None]]:
+    """Yield lines to be translated together; those before one that cannot be read come with its error."""
+    while True:
+        window: list[Line] = []
+        try:
+            for line in islice(lines, _LINES_AT_ONCE):
+                window.append(line)  # each one counts if the next one cannot be read
+        except InputError as error:
+            yield window, error
+        if not window:
+            return
+        yield window, None
+
+
+class _Places:
+    """Lines that have something in common."""
 
     def __init__(self) -> None:
-        self._lines = 0
-        self._split: list[int] = []
-        self._cut: list[int] = []
+        self._count = 0
+        self._named: list[str] = []
 
-    def take(self, translation: Translation) -> None:
-        """Note one more line."""
-        self._lines += 1
-        if translation.parts > 1:
-            self._split.append(self._lines)
-        if translation.cut:
-            self._cut.append(self._lines)
+    def note(self, place: str, applies: bool) -> None:
+        """Count a line in if it `applies`."""
+        self._count += applies
+        if applies and len(self._named) < _PLACES_NAMED:
+            self._named.append(place)
 
-    def say(self, max_source_tokens: int) -> None:
-        """Tell how many there were, and which."""
-        say(f"{self._lines:,} lines translated")
-        if self._split:
-            warn(f"longer than {max_source_tokens} tokens, translated in parts and joined: line {_named(self._split)}")
-        if self._cut:
-            warn(f"translation stopped at its longest length, probably looping: line {_named(self._cut)}")
+    def __bool__(self) -> bool:
+        return self._count > 0
 
+    def __str__(self) -> str:
+        return "1 line" if self._count == 1 else f"{self._count:,} lines"
 
-def _named(lines: list[int]) -> str:
-    more = len(lines) - _LINES_NAMED
-    return ", ".join(map(str, lines[:_LINES_NAMED])) + (f" and {more} more" if more > 0 else "")
+    def named(self) -> str:
+        """Return where they stand, the first few of them."""
+        more = self._count - len(self._named)
+        return ", ".join(self._named) + (f" and {more:,} more" if more else "")

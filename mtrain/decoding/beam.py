@@ -73,7 +73,7 @@ def beam_search(steps: Steps, longest_B: Tensor, beam: int, alpha: float) -> lis
             break
         open_.select(going_on)
         steps.go_on(going_on, parents_BN[going_on])
-    return [hypothesis for hypothesis in found if hypothesis is not None]
+    return [hypothesis or Hypothesis([], _NEVER, cut=True) for hypothesis in found]
 
 
 def _force_end(log_probabilities_BNV: Tensor, at_limit_B: Tensor) -> None:

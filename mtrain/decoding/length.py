@@ -14,4 +14,4 @@ def gnmt_penalty(length: Tensor, alpha: float) -> Tensor:
 
 def longest_translation(source_tokens_B: Tensor, factor: float, extra: int) -> Tensor:
     """Return the most tokens, EOS included, that each translation may have."""
-    return (source_tokens_B.float() * factor).to(torch.int64) + extra
+    return ((source_tokens_B.float() * factor).to(torch.int64) + extra).clamp_min(1)

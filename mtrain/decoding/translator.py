@@ -1,6 +1,6 @@
 """Text to text: normalise, cut what is too long, encode, search, decode, and put everything back in order."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -16,6 +16,13 @@ from mtrain.decoding.steps import TransformerSteps
 from mtrain.model.transformer import Transformer
 from mtrain.tokenizer import Tokenizer
 
+Progress = Callable[[int], object]
+
+
+def _nobody(_: int) -> None:
+    """Tell nobody."""
+
+
 # Languages written without spaces between sentences: the translated parts of a long input are joined directly.
 _WRITTEN_WITHOUT_SPACES = {"zh", "lzh", "yue", "ja", "th"}
 
@@ -25,13 +32,15 @@ class Translation:
     """One translated line.
 
     `score` is the search's (nats over the length penalty), summed over parts; `parts` is above 1 where the input was
-    too long and translated in pieces; `cut` says that a piece reached the longest length allowed.
+    too long and translated in pieces; `cut` says that a piece reached the longest length allowed; `spelt` are the
+    characters of the input that have no piece in the vocabulary and went in as bytes.
     """
 
     text: str
     score: float
     parts: int
     cut: bool
+    spelt: str
 
 
 class Translator:
@@ -44,11 +53,17 @@ class Translator:
         self._joint = "" if target_language.split("-", 1)[0] in _WRITTEN_WITHOUT_SPACES else " "
         self._device = next(model.parameters()).device
 
-    def translate(self, lines: Sequence[str]) -> list[Translation]:
-        """Return one translation a line, in order; an empty line gives an empty translation."""
+    def translate(self, lines: Sequence[str], progress: Progress = _nobody) -> list[Translation]:
+        """Return one translation a line, in order; an empty line gives an empty translation.
+
+        `progress` is told how many more lines, or parts of long ones, are done.
+        """
         pieces_of = [self._pieces(line) for line in lines]
-        hypotheses = iter(self._search([ids for pieces in pieces_of for ids in pieces]))
-        return [self._join([next(hypotheses) for _ in pieces]) for pieces in pieces_of]
+        hypotheses = iter(self._search([ids for pieces in pieces_of for ids in pieces], progress))
+        return [
+            self._join([next(hypotheses) for _ in pieces], self._spelt(line))
+            for line, pieces in zip(lines, pieces_of, strict=True)
+        ]
 
     def _pieces(self, line: str) -> list[list[int]]:
         text = normalise(line)
@@ -61,7 +76,7 @@ class Translator:
         return [self._tokenizer.encode(part.strip()) for part in parts if part.strip()]
 
     @torch.inference_mode()
-    def _search(self, sources: list[list[int]]) -> list[Hypothesis]:
+    def _search(self, sources: list[list[int]], progress: Progress) -> list[Hypothesis]:
         self._model.eval()
         found: dict[int, Hypothesis] = {}
         lengths = [len(ids) + 1 for ids in sources]
@@ -75,12 +90,17 @@ class Translator:
             steps = TransformerSteps(self._model, source)
             hypotheses = beam_search(steps, longest_B, self._config.beam, self._config.length_penalty)
             found.update(zip(batch.tolist(), hypotheses, strict=True))
+            progress(len(batch))
         return [found[i] for i in range(len(sources))]
 
-    def _join(self, hypotheses: list[Hypothesis]) -> Translation:
+    def _spelt(self, line: str) -> str:
+        return "".join(c for c in dict.fromkeys(normalise(line)) if not self._tokenizer.has_piece(c))
+
+    def _join(self, hypotheses: list[Hypothesis], spelt: str) -> Translation:
         return Translation(
             text=self._joint.join(self._tokenizer.decode(hypothesis.tokens) for hypothesis in hypotheses),
             score=sum(hypothesis.score for hypothesis in hypotheses),
             parts=len(hypotheses),
             cut=any(hypothesis.cut for hypothesis in hypotheses),
+            spelt=spelt,
         )

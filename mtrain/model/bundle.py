@@ -12,14 +12,14 @@ import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from mtrain.config.schema import ModelConfig
 from mtrain.errors import BundleError
 from mtrain.model.build import build_model
 from mtrain.model.transformer import Transformer
-from mtrain.model.weights import named_weights, restore_weights
-from mtrain.storage import folder_written_whole, recover_folder, sha256
+from mtrain.model.weights import named_weights, restore_weights, save_tensors
+from mtrain.storage import folder_written_whole, sha256, standing_folder
 from mtrain.tokenizer import Tokenizer
 
 FORMAT_VERSION = 1
@@ -41,7 +41,7 @@ def save_bundle(bundle: Bundle, tokenizer_file: Path, settings: str, folder: Pat
     """Write the folder whole, with the run's `settings` as YAML; a kill leaves the one that was there before."""
     with folder_written_whole(folder) as partial:
         (partial / "config.yaml").write_text(settings, encoding="utf-8")
-        save_file(named_weights(bundle.model), partial / "model.safetensors")
+        save_tensors(named_weights(bundle.model), partial / "model.safetensors")
         shutil.copyfile(tokenizer_file, partial / "tokenizer.model")
         description = {
             "format_version": FORMAT_VERSION,
@@ -57,18 +57,13 @@ def save_bundle(bundle: Bundle, tokenizer_file: Path, settings: str, folder: Pat
 
 def load_bundle(folder: Path) -> Bundle:
     """Read a model folder, every part verified. Raises: BundleError naming the part that is absent or damaged."""
-    recover_folder(folder)
-    if not folder.is_dir():
-        raise BundleError(f"{folder}: no model here. Train one with `mtrain fit`, or name another folder with --model.")
+    folder = _existing(folder)
     description = _description(folder)
-    for part, written in description["sha256"].items():
-        if not (folder / part).is_file():
-            raise BundleError(f"{folder / part}: is missing; the model folder is incomplete. Copy it again.")
-        if sha256(folder / part) != written:
-            raise BundleError(f"{folder / part}: is damaged (cut short or changed after writing). Copy it again.")
+    _check_parts(folder, description["sha256"])
     model_config = ModelConfig(**description["model"])
     model = build_model(model_config, description["vocabulary_size"])
-    restore_weights(model, load_file(folder / "model.safetensors"), str(folder / "model.safetensors"))
+    weights_file = folder / "model.safetensors"
+    restore_weights(model, load_file(weights_file), str(weights_file), BundleError)
     return Bundle(
         model=model.eval(),
         tokenizer=Tokenizer.load(folder / "tokenizer.model", BundleError),
@@ -81,17 +76,36 @@ def load_bundle(folder: Path) -> Bundle:
 
 def settings_file(folder: Path) -> Path:
     """Return the YAML of the run that made the bundle. Raises: BundleError where there is none."""
-    recover_folder(folder)
-    file = folder / "config.yaml"
+    file = _existing(folder) / "config.yaml"
     if not file.is_file():
-        raise BundleError(f"{file}: is missing; {folder} is no complete model folder.")
+        raise BundleError(f"{file}: is missing; the model folder is incomplete. Copy it again.")
     return file
 
 
-def read_origin(folder: Path) -> dict[str, str | int | float]:
-    """Return only how the bundle came to be; empty where there is no bundle."""
-    recover_folder(folder)
-    return dict(_description(folder)["origin"]) if folder.is_dir() else {}
+def whole_origin(folder: Path) -> dict[str, str | int | float]:
+    """Return how the bundle came to be; empty where there is none, or not a whole one."""
+    folder = standing_folder(folder)
+    try:
+        description = _description(folder)
+        _check_parts(folder, description["sha256"])
+    except BundleError:
+        return {}
+    return dict(description["origin"])
+
+
+def _existing(folder: Path) -> Path:
+    standing = standing_folder(folder)
+    if not standing.is_dir():
+        raise BundleError(f"{folder}: no model here. Train one with `mtrain fit`, or name another folder with --model.")
+    return standing
+
+
+def _check_parts(folder: Path, hashes: dict[str, str]) -> None:
+    for part, written in hashes.items():
+        if not (folder / part).is_file():
+            raise BundleError(f"{folder / part}: is missing; the model folder is incomplete. Copy it again.")
+        if sha256(folder / part) != written:
+            raise BundleError(f"{folder / part}: is damaged (cut short or changed after writing). Copy it again.")
 
 
 def _description(folder: Path) -> dict:  # type: ignore[type-arg]
@@ -100,7 +114,7 @@ def _description(folder: Path) -> dict:  # type: ignore[type-arg]
         description = json.loads(file.read_text("utf-8"))
         version = description["format_version"]
     except FileNotFoundError:
-        raise BundleError(f"{file}: is missing; {folder} is no complete model folder.") from None
+        raise BundleError(f"{file}: is missing; the model folder is incomplete. Copy it again.") from None
     except (OSError, ValueError, KeyError) as error:
         raise BundleError(f"{file}: cannot be read ({error}). Copy the model folder again.") from error
     if version != FORMAT_VERSION:

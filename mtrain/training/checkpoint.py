@@ -15,13 +15,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor
 
 from mtrain.console import warn
 from mtrain.errors import CheckpointError
 from mtrain.model.transformer import Transformer
-from mtrain.model.weights import named_weights, restore_weights
+from mtrain.model.weights import named_weights, restore_weights, save_tensors
 from mtrain.storage import folder_written_whole, sha256
 from mtrain.training.optimizer import optimizer_tensors, restore_optimizer
 from mtrain.training.state import TrainingState
@@ -51,8 +51,8 @@ class Checkpoints:
         """Write a checkpoint, then remove those that are neither among the latest nor the best."""
         try:
             with folder_written_whole(self.path(state.update)) as partial:
-                save_file(named_weights(model), partial / "model.safetensors")
-                save_file(optimizer_tensors(model, optimizer), partial / "optimizer.safetensors")
+                save_tensors(named_weights(model), partial / "model.safetensors")
+                save_tensors(optimizer_tensors(model, optimizer), partial / "optimizer.safetensors")
                 hashes = {part.name: sha256(part) for part in sorted(partial.iterdir())}
                 description = {
                     "format_version": FORMAT_VERSION,
@@ -76,7 +76,7 @@ class Checkpoints:
             return None
         latest = self.all()[-1]
         description = self._description(latest)
-        restore_weights(model, self._tensors(latest, "model.safetensors", description), str(latest))
+        restore_weights(model, self._tensors(latest, "model.safetensors", description), str(latest), CheckpointError)
         restore_optimizer(model, optimizer, self._tensors(latest, "optimizer.safetensors", description))
         if description["threads"] != torch.get_num_threads():
             warn(
@@ -93,7 +93,9 @@ class Checkpoints:
     def _prune(self, best_update: int) -> None:
         for checkpoint in self.all()[: -self.keep]:
             if checkpoint != self.path(best_update):
-                shutil.rmtree(checkpoint)
+                removed = checkpoint.with_suffix(".removed")  # no longer a checkpoint, should a kill come half-way
+                checkpoint.rename(removed)
+                shutil.rmtree(removed)
 
     def _description(self, checkpoint: Path) -> dict:  # type: ignore[type-arg]
         try:
@@ -132,9 +134,10 @@ class Checkpoints:
             raise self._damaged(checkpoint, name, error) from error
 
     def _damaged(self, checkpoint: Path, part: str, error: Exception) -> CheckpointError:
-        older = [path for path in self.all() if path < checkpoint]
-        cure = f"Delete that folder to go on from {older[-1]}." if older else "Delete that folder to start afresh."
+        others = [path for path in self.all() if path != checkpoint]
+        cure = f"Delete that folder to go on from {others[-1]}." if others else "Delete that folder to start afresh."
         return CheckpointError(f"{checkpoint}: {part} is damaged or missing ({error}). {cure}")
 
     def _still_there(self) -> str:
-        return f"The latest good checkpoint is {self.all()[-1]}." if self.all() else "There is no checkpoint yet."
+        latest = f"The latest checkpoint, {self.all()[-1]}, is whole" if self.all() else "There is no checkpoint yet"
+        return f"{latest}; run the same command again when the cause is gone."

@@ -55,7 +55,8 @@ class Journal:
         tokens = sum(report.target_tokens for report in reports)
         loss = sum(report.loss.item() for report in reports) / tokens
         nll = sum(report.nll.item() for report in reports) / tokens
-        gradient_norm = max(report.gradient_norm.item() for report in reports)
+        gradient_norms = [report.gradient_norm.item() for report in reports]
+        gradient_norm = sum(gradient_norms) / len(gradient_norms)
         speed = tokens / (time.perf_counter() - self._since)
         padding = 1 - sum(r.real_tokens for r in reports) / sum(r.padded_tokens for r in reports)
         record = {
@@ -84,23 +85,26 @@ class Journal:
         record: dict[str, Any] = {
             "dev_loss": scores.loss,
             "dev_perplexity": _perplexity(scores.loss),
-            "dev_loss_shuffled_sources": scores.shuffled_loss,
+            "dev_gain_from_source": scores.source_gain,
         }
-        bleu = ""
+        bleu = gain = ""
+        if scores.source_gain is not None:
+            gain = f"  gain from source {scores.source_gain:.2f}"
         if scores.bleu is not None:
             record["dev_bleu"] = scores.bleu
             bleu = f"  dev BLEU {scores.bleu:.1f} (greedy)"
         self._write("validation", state, record)
         say(
-            f"update {state.update:>6,}  dev loss {scores.loss:.3f}  ppl {_perplexity(scores.loss):.1f}{bleu}  "
-            f"gain from source {scores.source_gain:.2f}{'  best so far' if is_best else ''}"
+            f"update {state.update:>6,}  dev loss {scores.loss:.3f}  ppl {_perplexity(scores.loss):.1f}{bleu}{gain}"
+            f"{'  best so far' if is_best else ''}"
         )
         for sample in scores.samples:
             say(f"    source       {sample.source}\n    reference    {sample.reference}")
             say(f"    translation  {sample.translation}\n")
-        if state.update > self._config.warmup_updates and scores.source_gain < _SOURCE_GAIN_EXPECTED:
+        ignores = scores.source_gain is not None and scores.source_gain < _SOURCE_GAIN_EXPECTED
+        if state.update > self._config.warmup_updates and ignores:
             warn(
-                "the model IGNORES ITS SOURCE: another sentence's source serves it as well (gain "
+                "the model IGNORES ITS SOURCE: another sentence's source serves it nearly as well (gain "
                 f"{scores.source_gain:.3f} nats per token). Are the two sides of the corpus aligned?"
             )
 
@@ -119,5 +123,11 @@ def _forget_after(file: Path, update: int) -> None:
     if not file.exists():
         return
     lines = file.read_text("utf-8").split("\n")[:-1]
-    kept = [line for line in lines if json.loads(line)["update"] <= update]
-    write_whole(file, "".join(line + "\n" for line in kept))
+    write_whole(file, "".join(line + "\n" for line in lines if _update_of(line) <= update))
+
+
+def _update_of(line: str) -> float:
+    try:
+        return int(json.loads(line)["update"])
+    except (ValueError, KeyError, TypeError):  # what a power failure made of it
+        return math.inf

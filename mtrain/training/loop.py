@@ -51,7 +51,8 @@ def fit(training: Training, state: TrainingState) -> str:
                 is_best = state.note_validation(scores.loss)
                 journal.write_validation(state, scores, is_best)
                 state.seconds = time.perf_counter() - began
-                state.plan(config)
+                if state.plan(config):
+                    say(f"{config.max_minutes:g} minutes are about {state.planned_updates:,} updates; it ends there")
             if saves or is_best or stop_reason(state, config):
                 training.checkpoints.save(model, training.updater.optimizer, state)
             if validates or saves:

@@ -35,11 +35,13 @@ class TrainingState:
         return False
 
 
-    def plan(self, config: TrainingConfig) -> None:
-        """Turn a budget in minutes into a number of updates, by the speed so far, if that has not been done yet."""
-        if config.max_minutes and self.planned_minutes != config.max_minutes:
-            self.planned_updates = max(self.update, round(self.update * config.max_minutes * 60 / self.seconds))
-            self.planned_minutes = config.max_minutes
+    def plan(self, config: TrainingConfig) -> bool:
+        """Turn a budget in minutes into a number of updates, by the speed so far; False where there is none to turn."""
+        if not config.max_minutes or self.planned_minutes == config.max_minutes:
+            return False
+        self.planned_updates = max(self.update, round(self.update * config.max_minutes * 60 / self.seconds))
+        self.planned_minutes = config.max_minutes
+        return True
 
     def total_updates(self, config: TrainingConfig) -> int:
         """Return the updates that this run will have had at its end, as far as that is known; 0 where it is not."""
@@ -54,7 +56,7 @@ def stop_reason(state: TrainingState, config: TrainingConfig) -> str | None:
     if config.max_epochs and state.epoch >= config.max_epochs:
         return f"max_epochs: {config.max_epochs}"
     if config.max_minutes and _minutes_are_over(state, config):
-        return f"max_minutes: {config.max_minutes:g}"
+        return f"max_minutes: {config.max_minutes:g}, planned to be {state.planned_updates:,} updates"
     if config.patience and state.validations_without_gain >= config.patience:
         return f"patience: {config.patience} validations without a better dev loss than update {state.best_update:,}'s"
     return None

@@ -50,11 +50,12 @@ class Updater:
         The gradient is that of the loss summed over all micro-batches, divided once by all their target tokens.
         """
         self.model.train()
+        device = self.model.output.weight.device
         target_tokens = sum(batch.target_tokens for batch in batches)
         losses = []
         for index, batch in enumerate(batches):
             seed_from(self.seed, "update", number, index)
-            loss = batch_loss(self.model, batch, self.smoothing, self.precision)
+            loss = batch_loss(self.model, batch.to(device), self.smoothing, self.precision)
             (loss.smoothed / target_tokens).backward()  # type: ignore[no-untyped-call]
             losses.append(Loss(loss.smoothed.detach(), loss.nll))
         gradient_norm = self._clip()

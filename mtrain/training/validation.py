@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 
 from mtrain.batches.collate import Batch, SourceBatch
+from mtrain.console import progress
 from mtrain.model.transformer import Transformer
 from mtrain.training.step import batch_loss
 
@@ -23,32 +24,35 @@ class Sample:
 class DevScores:
     """One validation. Losses are nats per target token, unsmoothed.
 
-    `shuffled_loss` is the loss with each target beside another sentence's source: a model that translates finds it
-    much worse, a mere language model does not.
+    `source_gain` is what knowing the source is worth: how much larger the loss is with each target beside another
+    sentence's source. A model that translates gains much, a mere language model nothing. None where dev has no two
+    sentences that could change places.
     """
 
     loss: float
-    shuffled_loss: float
+    source_gain: float | None
     bleu: float | None
     samples: Sequence[Sample]
-
-    @property
-    def source_gain(self) -> float:
-        """What knowing the source is worth, in nats per target token."""
-        return self.shuffled_loss - self.loss
 
 
 Validator = Callable[[Transformer], DevScores]
 
 
 @torch.no_grad()
-def dev_losses(model: Transformer, batches: Sequence[Batch], precision: torch.dtype) -> tuple[float, float]:
-    """Return the loss per target token with true and with shuffled sources, without dropout."""
+def dev_losses(model: Transformer, batches: Sequence[Batch], precision: torch.dtype) -> tuple[float, float | None]:
+    """Return the loss per target token, without dropout, and the gain from the source."""
     model.eval()
-    tokens = sum(batch.target_tokens for batch in batches)
-    true = sum(batch_loss(model, batch, 0.0, precision).nll.item() for batch in batches)
-    shuffled = sum(batch_loss(model, _with_shuffled_sources(batch), 0.0, precision).nll.item() for batch in batches)
-    return true / tokens, shuffled / tokens
+    device = model.output.weight.device
+    tokens = shuffled_tokens = 0
+    loss = gain = 0.0
+    for batch in progress(batches, "dev loss", len(batches), "batch"):
+        here = batch.to(device)
+        nll = batch_loss(model, here, 0.0, precision).nll.item()
+        loss, tokens = loss + nll, tokens + batch.target_tokens
+        if len(batch.tgt_in_BT) > 1:
+            gain += batch_loss(model, _with_shuffled_sources(here), 0.0, precision).nll.item() - nll
+            shuffled_tokens += batch.target_tokens
+    return loss / tokens, gain / shuffled_tokens if shuffled_tokens else None
 
 
 def _with_shuffled_sources(batch: Batch) -> Batch:

@@ -11,7 +11,7 @@ from mtrain.commands.translate import translate_split
 @pytest.mark.parametrize(
     ("task", "norm_position", "updates"), [("copy", "pre", 700), ("reverse", "pre", 900), ("sort", "post", 1200)]
 )
-def test_unseen_digits_are_translated_rightly(digits, load, task, norm_position, updates):
+def test_unseen_digits_are_translated_rightly(digits, load, capsys, task, norm_position, updates):
     config = load(
         digits(task, pairs=12_000),
         f"model.norm_position={norm_position}",
@@ -25,5 +25,6 @@ def test_unseen_digits_are_translated_rightly(digits, load, task, norm_position,
     prepare(config)
     fit(config)
     _, hypotheses, references = translate_split(config, "test")
+    assert "IGNORES ITS SOURCE" not in capsys.readouterr().err
     right = sum(map(str.__eq__, hypotheses, references))
     assert right >= 45, list(zip(hypotheses, references, strict=True))[:10]

@@ -105,21 +105,54 @@ def test_long_lines_are_translated_in_parts_and_named(trained, tmp_path, capsys)
     source = tmp_path / "long.txt"
     source.write_text("1\n" + "7" * 700 + "\n2\n", "utf-8")
     translate(trained, [source], None, tmp_path / "out.txt")
-    assert "in parts and joined: line 2" in capsys.readouterr().err
+    assert f"in parts and joined: {source}:2" in capsys.readouterr().err
 
 
-def test_undecodable_input_is_named_by_line_and_what_was_translated_stays(trained, tmp_path):
+def test_characters_outside_the_vocabulary_are_translated_and_named(trained, tmp_path, capsys):
+    source = tmp_path / "strange.txt"
+    source.write_text("12\n3犇4\n", "utf-8")
+    translate(trained, [source], None, tmp_path / "out.txt")
+    assert f"{source}:2 (犇)" in capsys.readouterr().err
+
+
+def test_undecodable_input_is_named_and_what_was_translated_before_it_is_there(trained, tmp_path, capsys):
     source, target = tmp_path / "bad.txt", tmp_path / "out.txt"
     source.write_bytes(b"123\n456\n\xb0\xa1\n")
+    target.write_text("yesterday's\n", "utf-8")
     with pytest.raises(InputError, match=r"bad\.txt:3: not UTF-8"):
         translate(trained, [source], None, target)
+    assert target.read_text("utf-8") == "yesterday's\n"
+    assert (tmp_path / "out.txt.partial").read_bytes().count(b"\n") == 2
+    assert "out.txt.partial" in capsys.readouterr().err
+
+
+def test_no_mistake_of_names_costs_a_file(trained, tmp_path):
+    source, target = tmp_path / "in.txt", tmp_path / "out.txt"
+    source.write_text("123\n45\n", "utf-8")
+    target.write_text("yesterday's\n", "utf-8")
     with pytest.raises(InputError, match="no such file"):
         translate(trained, [tmp_path / "absent.txt"], None, target)
+    with pytest.raises(InputError, match="is a folder"):
+        translate(trained, [tmp_path], None, target)
+    assert target.read_text("utf-8") == "yesterday's\n"
+    translate(trained, [source], None, target)
+    translate(trained, [source], None, source)
+    assert source.read_bytes() == target.read_bytes()
+
+
+def test_model_and_config_together_are_refused(trained, tmp_path):
+    done = mtrain(tmp_path, "translate", "--model", "x", "--config", "sample", given=b"1\n")
+    assert done.returncode == 1
+    assert b"leave --config out" in done.stderr
+    done = mtrain(tmp_path, "translate", "--model", "x", given=b"1\n")
+    assert done.returncode == 1
+    assert b"x: no model here" in done.stderr
 
 
 def test_the_batch_a_sentence_sits_in_does_not_change_its_translation(trained):
     bundle = load_bundle(Path(trained.run.folder) / "model")
-    sources = read_prepared(Path(trained.corpus.folder)).lines("test", "source")
+    # Lines of over 128 tokens are attended to by another kernel than short ones are when alone.
+    sources = [*read_prepared(Path(trained.corpus.folder)).lines("test", "source"), "123" * 60, "98" * 80]
     results = []
     for budget in (1, 300, 100_000):
         decoding = trained.decoding.__class__(beam=3, max_length_extra=10, max_tokens_per_batch=budget)
@@ -176,6 +209,66 @@ def test_a_model_folder_translates_wherever_it_is_copied(trained, tmp_path):
     greedy = mtrain(elsewhere, "translate", "--model", "mine", "--set", "decoding.beam=0", given=b"1\n")
     assert greedy.returncode == 1
     assert b"decoding.beam" in greedy.stderr
+
+
+def test_a_test_set_prepared_anew_is_not_taken_for_an_unseen_one(digits, load, capsys):
+    file = digits()
+    drawn = ["corpus.test=[]", "corpus.test_pairs=20", "training.max_updates=2"]
+    prepare(load(file, *drawn))
+    fit(load(file, *drawn))
+    score_run(load(file, *drawn), as_json=True)
+    assert "too good" not in capsys.readouterr().err
+    prepare(load(file, *drawn, "run.seed=2"))
+    score_run(load(file, *drawn, "run.seed=2"), as_json=True)
+    assert "too good" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ["training.validate_pairs=0"],
+        ["training.average_checkpoints=0"],
+        ["training.average_checkpoints=1", "training.keep_checkpoints=1"],
+        ["training.max_updates=0", "training.max_epochs=1", "batches.max_tokens_per_batch=8192"],
+        ["training.clip_norm=0", "training.label_smoothing=0", "model.attention_dropout=0.1"],
+        ["model.tied=none", "model.norm_position=post", "training.cooldown=1"],
+    ],
+)
+def test_the_corners_of_the_settings_train_and_translate(digits, load, settings):
+    config = load(digits(), "training.max_updates=3", *settings)
+    prepare(config)
+    fit(config)
+    load_bundle(Path(config.run.folder) / "model")
+
+
+def test_patience_ends_training_and_says_so(digits, load, capsys):
+    # A rate this low changes nothing in a dev loss, so that the first validation stays the best but for rounding.
+    settings = ["training.learning_rate_scale=1e-30", "training.patience=2", "training.max_updates=100"]
+    config = load(digits(), *settings, "training.validate_every_updates=3", "training.precision=fp32")
+    prepare(config)
+    fit(config)
+    assert "patience: 2 validations without" in capsys.readouterr().err
+    fit(config)
+    assert "nothing to do" in capsys.readouterr().err
+
+
+def test_a_run_cut_to_an_end_before_its_first_validation_still_gives_a_model(digits, load):
+    file = digits()
+    prepare(load(file))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mtrain.training.loop.stop_reason", killed_after(6))
+        with pytest.raises(KeyboardInterrupt):
+            fit(load(file))
+    fit(load(file, "training.max_updates=4"))
+    load_bundle(file.parent / "run" / "model")
+
+
+def killed_after(update):
+    def stop_reason(state, config):
+        if state.update >= update:
+            raise KeyboardInterrupt
+
+    return stop_reason
 
 
 def test_shuffled_sides_are_noticed(digits, load, capsys):

@@ -1,0 +1,103 @@
+"""One update: accumulation is exact, clipping clips, dropout is a function of seed and update."""
+
+import pytest
+import torch
+
+from mtrain.batches.collate import collate
+from mtrain.config.schema import TrainingConfig
+from mtrain.model.build import build_model
+from mtrain.model.weights import named_weights
+from mtrain.training.optimizer import build_optimizer, optimizer_tensors, restore_optimizer
+from mtrain.training.step import Updater
+from mtrain.training.validation import dev_losses
+
+
+@pytest.fixture
+def updater(model_config):
+    def make(dropout=0.0, clip_norm=0.0, seed=1):
+        torch.manual_seed(3)
+        model = build_model(model_config(dropout=dropout), 40)
+        return Updater(model, build_optimizer(model, TrainingConfig()), 0.1, clip_norm, torch.float32, seed)
+
+    return make
+
+
+def weights_after(updater, batches, updates=1):
+    for number in range(1, updates + 1):
+        report = updater.update(number, batches, 1e-3)
+    return {name: weight.clone() for name, weight in named_weights(updater.model).items()}, report
+
+
+def parts_of(sources, targets, sizes):
+    cut = iter(zip(sources, targets, strict=True))
+    return [collate(*zip(*(next(cut) for _ in range(size)), strict=True)) for size in sizes]
+
+
+def test_micro_batches_of_unequal_size_give_the_gradient_of_the_whole(updater, sentences):
+    sources, targets = sentences(8), sentences(8, seed=1)
+    gradients = []
+    for sizes in ([8], [4, 2, 1, 1], [1] * 8):
+        one = updater()
+        one.optimizer.zero_grad = lambda: None  # keep the gradient to look at
+        _, report = weights_after(one, parts_of(sources, targets, sizes))
+        gradients.append({name: p.grad.clone() for name, p in one.model.named_parameters()})
+        assert report.target_tokens == sum(len(target) + 1 for target in targets)
+    for other in gradients[1:]:
+        for name, gradient in gradients[0].items():
+            torch.testing.assert_close(other[name], gradient, rtol=1e-4, atol=1e-6)
+
+
+def test_the_reported_gradient_norm_is_the_one_before_clipping_and_clipping_holds(updater, sentences):
+    batch = parts_of(sentences(4), sentences(4, seed=1), [4])
+    free, clipped = updater(), updater(clip_norm=0.01)
+    for one in (free, clipped):
+        one.optimizer.zero_grad = lambda: None
+    _, free_report = weights_after(free, batch)
+    _, clipped_report = weights_after(clipped, batch)
+    assert float(clipped_report.gradient_norm) == pytest.approx(float(free_report.gradient_norm), rel=1e-5)
+    norm = torch.stack([p.grad.norm() for p in clipped.model.parameters()]).norm()
+    assert float(norm) == pytest.approx(0.01, rel=1e-3)
+
+
+def test_dropout_follows_from_seed_and_update_whatever_was_drawn_between(updater, sentences):
+    batch = parts_of(sentences(4), sentences(4, seed=1), [2, 2])
+    first, _ = weights_after(updater(dropout=0.3), batch, updates=2)
+    again = updater(dropout=0.3)
+    again.update(1, batch, 1e-3)
+    torch.rand(17)
+    again.update(2, batch, 1e-3)
+    other, _ = weights_after(updater(dropout=0.3, seed=2), batch, updates=2)
+    assert all(torch.equal(weight, first[name]) for name, weight in named_weights(again.model).items())
+    assert not torch.equal(other["source_embedding.weight"], first["source_embedding.weight"])
+
+
+def test_batches_are_brought_to_the_models_device(updater, sentences, monkeypatch):
+    (batch,) = parts_of(sentences(2), sentences(2, seed=1), [2])
+    seen = []
+    monkeypatch.setattr(type(batch), "to", lambda self, device: seen.append(device) or self)
+    weights_after(updater(), [batch])
+    assert seen == [torch.device("cpu")]
+
+
+def test_the_optimisers_state_survives_its_names(updater, sentences):
+    batch = parts_of(sentences(4), sentences(4, seed=1), [4])
+    one, other = updater(), updater()
+    weights_after(one, batch, updates=3)
+    for mine, theirs in zip(other.model.parameters(), one.model.parameters(), strict=True):
+        mine.detach().copy_(theirs.detach())
+    saved = {name: tensor.clone() for name, tensor in optimizer_tensors(one.model, one.optimizer).items()}
+    restore_optimizer(other.model, other.optimizer, saved)
+    for each in (one, other):
+        each.update(4, batch, 1e-3)
+    for mine, theirs in zip(other.model.parameters(), one.model.parameters(), strict=True):
+        assert torch.equal(mine, theirs)
+
+
+def test_dev_loss_is_per_token_and_a_lone_sentence_has_no_other_source(updater, sentences):
+    model = updater().model
+    sources, targets = sentences(6), sentences(6, seed=1)
+    whole, gain = dev_losses(model, parts_of(sources, targets, [6]), torch.float32)
+    alone, no_gain = dev_losses(model, parts_of(sources, targets, [1] * 6), torch.float32)
+    assert whole == pytest.approx(alone, rel=1e-4)
+    assert gain is not None
+    assert no_gain is None
