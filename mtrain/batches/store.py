@@ -26,7 +26,7 @@ from mtrain.corpus.inputs import Input
 from mtrain.corpus.pair_files import text_file
 from mtrain.corpus.sources import SIDES, SPLITS, Side, Split, entries, read_lines
 from mtrain.errors import PreparedDataError
-from mtrain.storage import recover_folder, sha256
+from mtrain.storage import sha256, standing_folder
 
 FORMAT_VERSION = 1
 REPORT = "report.txt"
@@ -166,7 +166,7 @@ def open_prepared(folder: Path, corpus: CorpusConfig, tokenizer: TokenizerConfig
 
 def read_prepared(folder: Path) -> Prepared:
     """Return the prepared data of a folder, whatever their settings. Raises: PreparedDataError."""
-    recover_folder(folder)
+    folder = standing_folder(folder)
     file = folder / _MANIFEST
     if not file.is_file():
         raise PreparedDataError(f"{folder}: not prepared yet. {CURE}")

@@ -59,7 +59,7 @@ def translate_split(config: Config, split: Split) -> tuple[list[str], list[str],
 
 def _check_origin(config: Config, prepared: Prepared) -> None:
     origin = whole_origin(Path(config.run.folder) / "model")
-    if origin and origin["prepared_data"] != prepared.fingerprint:
+    if "prepared_data" in origin and origin["prepared_data"] != prepared.fingerprint:
         warn(
             f"{config.corpus.folder} has been prepared anew since {config.run.folder} was trained: the model may have "
             "learnt these very sentences, and its scores may be too good"

@@ -83,7 +83,7 @@ class TrainingConfig:
 
     max_updates: int = option(100_000, "Stop after so many optimiser steps; 0: no limit.")
     max_epochs: int = option(0, "Stop after so many passes over the training data; 0: no limit.")
-    max_minutes: float = option(0.0, "Stop after so many minutes, validation and interruptions' lost work left out; 0: no limit.")
+    max_minutes: float = option(0.0, "Stop after about so many minutes, validations included; their number of updates is fixed at the first validation. 0: no limit.")
     patience: int = option(0, "Stop after so many validations in a row without a better dev loss; 0: never.")
     accumulate: int = option(1, "Micro-batches that make one update.")
     learning_rate_scale: float = option(1.0, "Factor on the Noam learning rate (paper section 5.3).")
