@@ -75,7 +75,7 @@ def train_tokenizer(lines: Iterable[str], section: TokenizerConfig, file: Path) 
 
     That is less than asked for where the text is too small to fill it: no user could know the right number beforehand,
     and a smaller vocabulary is what such a text needs.
-    Raises: ConfigError where vocabulary_size has no room for the characters to be covered.
+    Raises: ConfigError where vocabulary_size has no room for the characters to be covered, or SentencePiece gives up.
     """
     model = io.BytesIO()
     try:
@@ -103,7 +103,8 @@ def train_tokenizer(lines: Iterable[str], section: TokenizerConfig, file: Path) 
     except RuntimeError as error:
         needed = re.search(r"smaller than required_chars\. \d+ vs (\d+)", str(error))
         if needed is None:
-            raise
+            reason = " ".join(str(error).split())
+            raise ConfigError(f"tokenizer: SentencePiece learns no vocabulary from this corpus: {reason}") from error
         raise ConfigError(
             f"tokenizer.vocabulary_size: {section.vocabulary_size:,} is too small for the characters of this corpus. "
             f"Give at least {int(needed[1]):,} (more, to have pieces of several characters), or lower "

@@ -19,7 +19,8 @@ QUICK = {
 
 
 def blocks(text, language):
-    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return [block for its_language, block in found if its_language == language]
 
 
 def commands(text):
@@ -40,7 +41,7 @@ def test_both_languages_have_the_same_commands_settings_and_outline(root):
 
 
 def test_the_tree_is_the_real_one(readme, root):
-    tree = next(block for block in re.findall(r"```\n(.*?)```", readme, re.DOTALL) if "pyproject.toml" in block)
+    tree = next(block for block in blocks(readme, "") if "pyproject.toml" in block)
     for line in tree.strip().split("\n"):
         name = line.split()[0]
         assert (root / name).is_dir() if name.endswith("/") else (root / name).is_file(), name

@@ -141,3 +141,9 @@ def test_a_damaged_file_is_named(file: Path, tmp_path: Path, damage: object) -> 
         Tokenizer.load(bad)
     with pytest.raises(BundleError, match=r"nowhere: there is no such tokenizer"):
         Tokenizer.load(tmp_path / "nowhere", BundleError)
+
+
+def test_what_else_sentencepiece_does_not_like_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"^tokenizer: SentencePiece learns no vocabulary from this ") as caught:
+        train_tokenizer([], SECTION, tmp_path / "none.model")
+    assert "\n" not in str(caught.value)

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from mtrain.config.schema import CorpusConfig, TokenizerConfig
+from mtrain.console import progress
 from mtrain.corpus.inputs import Input
 from mtrain.corpus.pair_files import text_file
 from mtrain.corpus.sources import SIDES, SPLITS, Side, Split, entries, read_lines
@@ -31,12 +32,13 @@ from mtrain.storage import sha256, standing_folder
 FORMAT_VERSION = 1
 REPORT = "report.txt"
 TOKENIZER = "tokenizer.model"
+SEED = "run.seed"  # among the settings of prepared data where splits were drawn
 _MANIFEST = "manifest.json"
 _LARGEST_UINT16_VOCABULARY = 1 << 16
-CURE = "Run `mtrain prepare` with the same --config first."
+CURE = "Run `mtrain prepare` with the same --config and --set first."
 
-# What was read is told by its contents, and where the result lies changes nothing in it.
-_SETTINGS_OF_PLACE = {"folder", "root", "train", "dev", "test"}
+# Where the corpus and the result lie changes nothing in it; the names of the files say which corpus it is.
+_SETTINGS_OF_PLACE = {"folder", "root"}
 
 Settings = dict[str, Any]
 TokenIds = NDArray[np.integer[Any]]
@@ -94,7 +96,7 @@ class Manifest:
 
 
 class Prepared:
-    """A prepared folder, checked to be whole."""
+    """A prepared folder in which each file is there and has its right size; contents are not read to check them."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self.folder = folder
@@ -138,7 +140,9 @@ def write_manifest(folder: Path, prepared_with: Settings, inputs: list[Input], f
 
     `figures` are the `vocabulary_size`, the `pairs` of each split and the `report`.
     """
-    files = {file.name: (file.stat().st_size, sha256(file)) for file in sorted(folder.iterdir())}
+    made = sorted(folder.iterdir())
+    all_made = progress(made, "hash what was made", len(made), "file")
+    files = {file.name: (file.stat().st_size, sha256(file)) for file in all_made}
     manifest = Manifest(
         FORMAT_VERSION,
         prepared_with["corpus.source_language"],
@@ -158,7 +162,9 @@ def open_prepared(folder: Path, corpus: CorpusConfig, tokenizer: TokenizerConfig
     Raises: PreparedDataError where they are absent, damaged, or made with other settings than these.
     """
     prepared = read_prepared(folder)
-    changes = changed_settings(prepared.manifest.settings, prepare_settings(corpus, tokenizer))
+    # The seed, which only `prepare` knows of, is no part of what is asked for here.
+    old = {key: value for key, value in prepared.manifest.settings.items() if key != SEED}
+    changes = changed_settings(old, prepare_settings(corpus, tokenizer))
     if changes:
         raise PreparedDataError(f"{folder}: prepared with other settings: {'; '.join(changes)}. {CURE}")
     return prepared
@@ -189,18 +195,32 @@ def read_prepared(folder: Path) -> Prepared:
 
 
 def prepare_settings(corpus: CorpusConfig, tokenizer: TokenizerConfig) -> Settings:
-    """Return the settings that prepared data depend on, by their full names."""
+    """Return the settings that prepared data depend on, by their full names and as JSON gives them back."""
     unused = _SETTINGS_OF_PLACE | {f"{split}_pairs" for split in SPLITS if entries(corpus, split)}
     return {
-        **{f"corpus.{key}": value for key, value in asdict(corpus).items() if key not in unused},
+        **{f"corpus.{key}": _as_json(value) for key, value in asdict(corpus).items() if key not in unused},
         **{f"tokenizer.{key}": value for key, value in asdict(tokenizer).items()},
     }
 
 
+def _as_json(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
 def changed_settings(old: Settings, new: Settings) -> list[str]:
-    """Return a phrase for each setting of `new` that `old` has not, or has otherwise."""
-    changed = (key for key in new if key not in old or old[key] != new[key])
-    return [f"{key} was {old.get(key, 'not in use')}, now is {new[key]}" for key in changed]
+    """Return a phrase for each setting that only one of the two has, or that they have otherwise."""
+    return [
+        f"{key} was {_told(old, key)}, now is {_told(new, key)}"
+        for key in {**old, **new}
+        if key not in old or key not in new or old[key] != new[key]
+    ]
+
+
+def _told(settings: Settings, key: str) -> str:
+    if key not in settings:
+        return "not in use"
+    value = settings[key]
+    return (", ".join(value) or "taken out of train") if isinstance(value, list) else str(value)
 
 
 def prepared_names() -> set[str]:

@@ -8,6 +8,7 @@ from mtrain.errors import InputError
 from mtrain.evaluation.lines import read_aligned
 from mtrain.evaluation.metrics import Scores, score
 from mtrain.evaluation.report import render, render_samples, to_json
+from mtrain.languages import complaint
 from mtrain.storage import write_whole
 
 
@@ -17,6 +18,8 @@ def score_files(
     """Score a file of translations against a file of references; an empty language is the config's target."""
     if not language and config is None:
         raise InputError("which language are the translations in? Say --language zh (or en, ...), or give --config")
+    if language and complaint(language):
+        raise InputError(f"--language: {complaint(language)}")
     files = read_aligned([hypotheses, references] if sources is None else [hypotheses, references, sources])
     tokenizer = "auto" if config is None else config.evaluation.bleu_tokenizer
     target_language = language or (config.corpus.target_language if config else "")

@@ -11,6 +11,7 @@ from mtrain.batches.report import PrepareReport, render_report
 from mtrain.batches.store import (
     CURE,
     REPORT,
+    SEED,
     TOKENIZER,
     Examples,
     Settings,
@@ -43,13 +44,15 @@ def prepare(config: Config) -> None:
     What was prepared before stays as it is until the new is whole.
     """
     folder = Path(config.corpus.folder)
-    settings = _settings(config)
-    reason = _reason(folder, settings, config)
-    if not reason:
-        say(f"{folder}: already prepared, nothing to do")
-        return
-    say(f"preparing: {reason}")
-    with held_alone(folder), folder_written_whole(folder) as making:
+    with held_alone(folder):
+        reason = _reason(folder, _settings(config), config)
+        say(f"preparing: {reason}" if reason else f"{folder}: already prepared, nothing to do")
+        if reason:
+            _prepare(config, folder)
+
+
+def _prepare(config: Config, folder: Path) -> None:
+    with folder_written_whole(folder) as making:
         inputs = describe_inputs(config.corpus)
         tally = assemble(config.corpus, config.run.seed, making)
         tokenizer = _learn_vocabulary(config.tokenizer, making, tally.pairs["train"])
@@ -59,18 +62,22 @@ def prepare(config: Config) -> None:
         report = _report(config, tally, tokenizer, making)
         (making / REPORT).write_text(render_report(report) + "\n", encoding="utf-8", newline="\n")
         figures = {"vocabulary_size": tokenizer.vocabulary_size, "pairs": tally.pairs, "report": asdict(report)}
-        write_manifest(making, settings, inputs, figures)
+        write_manifest(making, _settings(config), inputs, figures)
     say(f"\n{render_report(report)}\n\nprepared in {folder}")
 
 
 def _settings(config: Config) -> Settings:
     settings = prepare_settings(config.corpus, config.tokenizer)
-    return {**settings, "run.seed": config.run.seed} if missing_splits(config.corpus) else settings
+    return {**settings, SEED: config.run.seed} if missing_splits(config.corpus) else settings
 
 
 def _reason(folder: Path, settings: Settings, config: Config) -> str:
     """Return why there is something to do, empty where there is not."""
-    strangers = sorted({file.name for file in folder.iterdir()} - prepared_names()) if folder.is_dir() else []
+    if folder.exists() and not folder.is_dir():
+        raise PreparedDataError(f"corpus.folder: {folder} is a file. Name a folder, which `mtrain prepare` makes")
+    # Hidden files, such as .DS_Store, are left by systems; a hidden folder, such as .git, is somebody's work.
+    there = [file for file in folder.iterdir() if file.is_dir() or file.name[0] != "."] if folder.is_dir() else []
+    strangers = sorted({file.name for file in there} - prepared_names())
     if strangers:
         raise PreparedDataError(
             f"corpus.folder: {folder} holds {strangers[0]}, which `mtrain prepare` has not made, but it would replace "

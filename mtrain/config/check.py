@@ -1,11 +1,11 @@
 """What a value must be: the range of every number, and rules between settings."""
 
-import re
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import NamedTuple
 
 from mtrain.config.schema import Config
+from mtrain.languages import complaint
 
 
 class BrokenRule(NamedTuple):
@@ -55,8 +55,8 @@ RANGES = (
     Range("from 0 to 1", lambda value: 0 <= value <= 1, "training.cooldown"),
     Range("from 0.98 to 1, as SentencePiece demands", lambda value: 0.98 <= value <= 1, "tokenizer.character_coverage"),
     Range(
-        "at least 300, for 256 bytes, 4 special symbols and some pieces",
-        lambda value: value >= 300,
+        "from 300, for 256 bytes, 4 special symbols and some pieces, to 1,000,000",
+        lambda value: 300 <= value <= 1_000_000,
         "tokenizer.vocabulary_size",
     ),
 )
@@ -83,9 +83,15 @@ def _corpus_rules(config: Config) -> Iterator[BrokenRule]:
         if len(files) > 2 or "" in files:
             text = f"expects two aligned text files or one file of pairs, found {', '.join(files)}"
             yield BrokenRule((f"corpus.{key}",), text)
+        elif len(files) == 2 and any(map(_holds_pairs, files)):
+            yield BrokenRule((f"corpus.{key}",), f"give one file of pairs, not two: found {', '.join(files)}")
     for key, code in (("source_language", corpus.source_language), ("target_language", corpus.target_language)):
-        if not re.fullmatch(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*", code):
-            yield BrokenRule((f"corpus.{key}",), f"expects a language code such as zh, lzh or en, found '{code}'")
+        if complaint(code):
+            yield BrokenRule((f"corpus.{key}",), complaint(code))
+
+
+def _holds_pairs(entry: str) -> bool:
+    return entry.startswith("hub:") or entry.endswith((".tsv", ".jsonl", ".parquet"))
 
 
 def _model_rules(config: Config) -> Iterator[BrokenRule]:

@@ -35,7 +35,7 @@ def read_override(override: str) -> Entry:
         return Entry(head, section, name, text)
     try:
         return Entry(head, section, name, _written(yaml.compose(text)))
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise ConfigError(f"{head}: is no list; write [a, b]") from error
 
 
@@ -63,7 +63,7 @@ def _read_extended(head: str, node: yaml.Node, mistakes: list[str], below: tuple
         mistakes.append(f"{head}: expects one YAML file")
         return
     try:
-        parent = find_config(name, beside=below[-1].parent)
+        parent = find_config(name, below[-1])
     except ConfigError as error:
         mistakes.append(f"{head}: {error}")
         return
@@ -86,6 +86,8 @@ def _compose(path: Path) -> yaml.Node | None:
         line, reason = error.problem_mark.line if error.problem_mark else 0, f"not YAML: {error.problem}"
     except yaml.reader.ReaderError as error:
         line, reason = text.count("\n", 0, error.position), f"not YAML: {error.reason}"
+    except RecursionError:
+        line, reason = 0, "nested far too deeply"
     raise ConfigError(f"{path}:{line + 1} {reason}")
 
 
@@ -94,13 +96,15 @@ def _pairs(node: yaml.Node | None, file: str, prefix: str, mistakes: list[str]) 
     if node is None or _written(node) == "":
         return []
     if not isinstance(node, yaml.MappingNode):
-        where = f"{file}:{node.start_mark.line + 1} {prefix}".rstrip(" .")
-        mistakes.append(f"{where}: expects lines of the form key: value")
+        mistakes.append(f"{_place(file, node.start_mark.line + 1, prefix)}: expects lines of the form key: value")
         return []
     pairs: list[tuple[str, str, yaml.Node]] = []
     first_lines: dict[str, int] = {}
     for key, value in node.value:
-        name, line = f"{key.value}", key.start_mark.line + 1
+        name, line = _written(key), key.start_mark.line + 1
+        if not isinstance(name, str):
+            mistakes.append(f"{_place(file, line, prefix)}: expects lines of the form key: value")
+            continue
         head = f"{file}:{line} {prefix}{name}"
         if name in first_lines:
             mistakes.append(f"{head}: duplicate key, first written in line {first_lines[name]}")
@@ -110,11 +114,21 @@ def _pairs(node: yaml.Node | None, file: str, prefix: str, mistakes: list[str]) 
     return pairs
 
 
+def _place(file: str, line: int, prefix: str) -> str:
+    return f"{file}:{line} {prefix}".rstrip(" .")
+
+
 def _written(node: yaml.Node | None) -> Written:
-    """Return a node's own text, or texts; an empty value (or null, or ~) is the empty text."""
+    """Return a node's own text, or texts; an empty value (or null, or ~) is the empty text.
+
+    Nothing deeper is looked into: with an alias, a node can be part of itself.
+    """
     if isinstance(node, yaml.ScalarNode):
         return "" if node.tag == "tag:yaml.org,2002:null" else str(node.value)
     if isinstance(node, yaml.SequenceNode):
-        texts = [_written(item) for item in node.value]
-        return None if not all(isinstance(text, str) for text in texts) else [str(text) for text in texts]
+        return [f"{_written(one)}" for one in node.value] if all(map(_is_scalar, node.value)) else None
     return None
+
+
+def _is_scalar(node: yaml.Node) -> bool:
+    return isinstance(node, yaml.ScalarNode)

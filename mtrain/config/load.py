@@ -11,8 +11,10 @@ from mtrain.config.check import check_config
 from mtrain.config.entries import Entry, read_file, read_override
 from mtrain.config.keys import KINDS, SECTIONS, convert, unknown_key, unknown_section
 from mtrain.config.schema import Config
-from mtrain.config.shipped import find_config
+from mtrain.config.shipped import expand_home, find_config
 from mtrain.errors import ConfigError
+
+_FOLDERS = ("run.folder", "corpus.folder", "corpus.root")
 
 
 def load_config(name_or_path: str = "sample", overrides: Sequence[str] = ()) -> Config:
@@ -69,7 +71,15 @@ def _value(entry: Entry) -> Any:
     key = f"{entry.section}.{entry.name}"
     if key not in KINDS:
         raise ValueError(unknown_key(entry.section, entry.name))
-    return convert(entry.written, KINDS[key])
+    value = convert(entry.written, KINDS[key])
+    return _without_tilde(value) if key in _FOLDERS else value
+
+
+def _without_tilde(folder: str) -> str:
+    expanded = expand_home(folder)
+    if expanded.startswith("~"):
+        raise ValueError(f"there is no user with a home folder {expanded.split('/')[0]}")
+    return expanded
 
 
 def _build(values: dict[str, Any]) -> Config:

@@ -1,4 +1,8 @@
-"""Raw parallel text in; clean and split text files out, never the whole corpus in memory."""
+"""Raw parallel text in; clean and split text files out.
+
+In memory are the sentences of dev and test and, of each training pair, only numbers: some 75 bytes while duplicates are
+looked for, then some 150 where splits are drawn.
+"""
 
 from dataclasses import dataclass, field
 from itertools import chain
@@ -15,6 +19,7 @@ from mtrain.errors import CorpusError
 
 # Training pairs between cleaning and splitting.
 _CLEAN = "clean"
+_HELD_OUT = "held_out"
 
 
 @dataclass
@@ -37,14 +42,17 @@ def assemble(corpus: CorpusConfig, seed: int, folder: Path) -> Tally:
 
     Raises: CorpusError.
     """
-    tally = Tally()
+    tally, held_out = Tally(), HeldOut()
     drawn = missing_splits(corpus)
     for split in SPLITS:
         if split != "train" and split not in drawn:
             _copy(corpus, split, folder, tally)
-    _clean_train(corpus, folder, tally)
+            held_out.add(map(_normalised, written_pairs(folder, split)))
+    _clean_train(corpus, held_out, folder, tally)
     drawn_rows = _draw(corpus, drawn, seed, folder, tally) if drawn else set()
-    _take_held_out(drawn_rows, folder, tally)
+    for split in drawn:
+        held_out.add(written_pairs(folder, split))
+    _take_drawn(drawn_rows, held_out, folder, tally)
     tally.pairs = {split: tally.pairs[split] for split in SPLITS}
     return tally
 
@@ -55,9 +63,9 @@ def _copy(corpus: CorpusConfig, split: Split, folder: Path, tally: Tally) -> Non
     tally.mended[split] = pairs.mended
 
 
-def _clean_train(corpus: CorpusConfig, folder: Path, tally: Tally) -> None:
+def _clean_train(corpus: CorpusConfig, held_out: HeldOut, folder: Path, tally: Tally) -> None:
     pairs = read_pairs(corpus, "train")
-    cleaner = Cleaner(cleaning_rules(corpus))
+    cleaner = Cleaner({**cleaning_rules(corpus), _HELD_OUT: held_out})
     normalised = map(_normalised, progress(pairs, "read and clean train", pairs.total, "pair"))
     tally.pairs["train"] = write_pairs(cleaner.keep(normalised), folder, _CLEAN)
     tally.read, tally.dropped, tally.mended["train"] = cleaner.read, cleaner.dropped, pairs.mended
@@ -74,16 +82,13 @@ def _draw(corpus: CorpusConfig, splits: list[Split], seed: int, folder: Path, ta
     return set(chain.from_iterable(rows.values()))
 
 
-def _take_held_out(drawn_rows: set[int], folder: Path, tally: Tally) -> None:
-    """Write train: the clean pairs without those drawn, and without any sentence of dev and test."""
-    held_out = HeldOut()
-    for split in ("dev", "test"):
-        held_out.add(map(_normalised, written_pairs(folder, split)))
-    cleaner = Cleaner({"held_out": held_out})
+def _take_drawn(drawn_rows: set[int], held_out: HeldOut, folder: Path, tally: Tally) -> None:
+    """Write train: the clean pairs without those drawn, and without any sentence of theirs."""
+    cleaner = Cleaner({_HELD_OUT: held_out})
     clean = progress(written_pairs(folder, _CLEAN), "take dev and test out of train", tally.pairs["train"], "pair")
     rest = (pair for row, pair in enumerate(clean) if row not in drawn_rows)
     tally.pairs["train"] = write_pairs(cleaner.keep(rest), folder, "train")
-    tally.dropped = {**tally.dropped, **cleaner.dropped}
+    tally.dropped[_HELD_OUT].add(cleaner.dropped[_HELD_OUT])
     for side in SIDES:
         text_file(folder, _CLEAN, side).unlink()
     if tally.pairs["train"] == 0:

@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mtrain.config.schema import CorpusConfig
+from mtrain.console import say
 from mtrain.corpus.sources import SPLITS, Split, entries, input_files
 from mtrain.storage import sha256
+
+_SAID_FROM_BYTES = 1 << 28  # about a second
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,7 @@ class Input:
 def describe_inputs(corpus: CorpusConfig) -> list[Input]:
     """Return what the splits would be read from now. Raises: CorpusError where a file is missing."""
     return [
-        Input(split, name) if file is None else Input(split, name, *_stamp(file), sha256(file))
+        Input(split, name) if file is None else Input(split, name, *_stamp(file), _hash(file))
         for split, name, file in _inputs(corpus)
     ]
 
@@ -57,7 +60,13 @@ def _same(recorded: Input, name: str, file: Path | None) -> bool:
         return recorded == Input(recorded.split, name)
     if (recorded.path, recorded.size, recorded.modified_ns) == (name, *_stamp(file)):
         return True
-    return recorded.size == file.stat().st_size and recorded.sha256 == sha256(file)
+    return recorded.size == file.stat().st_size and recorded.sha256 == _hash(file)
+
+
+def _hash(file: Path) -> str:
+    if file.stat().st_size >= _SAID_FROM_BYTES:
+        say(f"reading all of {file}, to know it again ...")
+    return sha256(file)
 
 
 def _stamp(file: Path) -> tuple[int, int]:

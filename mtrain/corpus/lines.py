@@ -5,8 +5,9 @@ import unicodedata
 
 # Characters that some readers take for the end of a line, other control characters, and halves of surrogate pairs.
 _STRAY = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-# Marks without width that only hide in text: byte order mark, zero-width space, word joiner, soft hyphen.
-_INVISIBLE = re.compile("[\ufeff\u200b\u2060\u00ad]")
+# Marks without width that only hide in text: byte order mark, zero-width space, soft hyphen, directions (marks,
+# embeddings, isolates), word joiner and invisible operators, annotations. The joiners U+200C and U+200D shape letters.
+_INVISIBLE = re.compile("[\ufeff\u200b\u00ad\u061c\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufff9-\ufffb]")
 
 
 def one_line(text: str) -> str:
@@ -15,7 +16,7 @@ def one_line(text: str) -> str:
 
 
 def normalise(text: str) -> str:
-    """Return the text as the tokenizer sees it: NFC, single spaces, nothing invisible.
+    """Return the text as the tokenizer sees it: NFC, single spaces, no marks that only hide.
 
     Never NFKC, which would turn ，？！ into half-width marks. SentencePiece writes spaces as U+2581; one that stands in
     the text becomes a plain underscore, or it would come back as a space.

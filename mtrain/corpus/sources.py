@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple
 
 from mtrain.config.schema import CorpusConfig
-from mtrain.config.shipped import find_data
+from mtrain.config.shipped import expand_home, find_data
+from mtrain.console import say
 from mtrain.corpus.lines import one_line
 from mtrain.corpus.tables import hub_pairs, parquet_pairs
 from mtrain.errors import CorpusError, MtrainError
@@ -19,6 +20,9 @@ Split = Literal["train", "dev", "test"]
 Side = Literal["source", "target"]
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
 SIDES: tuple[Side, ...] = ("source", "target")
+
+# How many rows there are, and the rows.
+Rows = tuple[int, Iterator[tuple[str, str]]]
 
 _BLOCK_BYTES = 1 << 20
 _BOM = b"\xef\xbb\xbf"
@@ -67,22 +71,29 @@ def input_files(corpus: CorpusConfig, split: Split) -> list[Path]:
 
 
 def read_pairs(corpus: CorpusConfig, split: Split) -> Pairs:
-    """Return the pairs of a split. Raises: CorpusError here, or while they are read."""
+    """Return the pairs of a split, one at least. Raises: CorpusError here, or while they are read."""
+    pairs = Pairs(*_rows(corpus, split))
+    if not pairs.total:
+        raise CorpusError(f"corpus.{split}: {', '.join(entries(corpus, split))} holds not a single pair")
+    return pairs
+
+
+def _rows(corpus: CorpusConfig, split: Split) -> Rows:
     names = entries(corpus, split)
     if _is_hub(names):
-        return Pairs(*hub_pairs(names[0].removeprefix(_HUB), find_data(corpus.root), split, corpus))
+        return hub_pairs(names[0].removeprefix(_HUB), find_data(corpus.root), split, corpus)
     files = input_files(corpus, split)
     for file in files:
         if file.stat().st_size == 0:
             raise CorpusError(f"{file}: the file is empty")
     if len(files) == 2:
-        return Pairs(*_text_pairs(files[0], files[1]))
+        return _text_pairs(files[0], files[1])
     if files[0].suffix not in _FORMS:
         raise CorpusError(
             f"corpus.{split}: {files[0].name} alone is no parallel text. Give two aligned text files, one "
             f"{', '.join(_FORMS)} file, or {_HUB}NAME"
         )
-    return Pairs(*_FORMS[files[0].suffix](files[0], corpus))
+    return _FORMS[files[0].suffix](files[0], corpus)
 
 
 def decode_lines(stream: BinaryIO, name: str, error: type[MtrainError] = CorpusError) -> Iterator[str]:
@@ -123,9 +134,11 @@ def _is_hub(names: tuple[str, ...]) -> bool:
 
 
 def _existing(root: Path, name: str, split: Split) -> Path:
-    file = root / Path(name).expanduser()
+    file = root / expand_home(name)
     if file.is_file():
         return file
+    if file.is_dir():
+        raise CorpusError(f"corpus.{split}: {file} is a folder. Name the files in it")
     if not root.is_dir():
         raise CorpusError(f"corpus.root: there is no folder {root.absolute()} (to look for corpus.{split}: {name} in)")
     there = [other.name for other in file.parent.iterdir()] if file.parent.is_dir() else []
@@ -134,7 +147,9 @@ def _existing(root: Path, name: str, split: Split) -> Path:
     raise CorpusError(f"corpus.{split}: there is no file {name} in {root.absolute()} (corpus.root). {cure}")
 
 
-def _text_pairs(source: Path, target: Path) -> tuple[int, Iterator[tuple[str, str]]]:
+def _text_pairs(source: Path, target: Path) -> Rows:
+    for file in (source, target):
+        next(read_lines(file))  # of UTF-16, which shows in the first line, even the number of lines would be wrong
     source_lines, target_lines = count_lines(source), count_lines(target)
     if source_lines != target_lines:
         raise CorpusError(
@@ -144,14 +159,16 @@ def _text_pairs(source: Path, target: Path) -> tuple[int, Iterator[tuple[str, st
     return source_lines, zip(read_lines(source), read_lines(target), strict=True)
 
 
-def _tsv_pairs(file: Path, corpus: CorpusConfig) -> tuple[int, Iterator[tuple[str, str]]]:
+def _tsv_pairs(file: Path, corpus: CorpusConfig) -> Rows:
     head = next(read_lines(file)).split("\t")
     names = (corpus.source_column or corpus.source_language, corpus.target_column or corpus.target_language)
     if all(name in head for name in names):
         source, target = map(head.index, names)
+        say(f"{file}: reading the columns {names[0]} and {names[1]}")
         return count_lines(file) - 1, _tsv_rows(file, source, target, first_row=2)
     source = _tsv_position(file, head, corpus.source_column or "1", "corpus.source_column")
     target = _tsv_position(file, head, corpus.target_column or "2", "corpus.target_column")
+    say(f"{file}: reading columns {source + 1} and {target + 1}, line 1 included, for it names no columns")
     return count_lines(file), _tsv_rows(file, source, target, first_row=1)
 
 
@@ -166,12 +183,13 @@ def _tsv_rows(file: Path, source: int, target: int, first_row: int) -> Iterator[
     for number, line in enumerate(read_lines(file), start=1):
         cells = line.split("\t")
         if len(cells) < needed:
-            raise CorpusError(f"{file}:{number}: found {len(cells)} columns between tabs, column {needed} is needed")
+            found = f"{len(cells)} columns between tabs" if line else "an empty line"
+            raise CorpusError(f"{file}:{number}: found {found}, column {needed} is needed")
         if number >= first_row:
             yield cells[source], cells[target]
 
 
-def _jsonl_pairs(file: Path, corpus: CorpusConfig) -> tuple[int, Iterator[tuple[str, str]]]:
+def _jsonl_pairs(file: Path, corpus: CorpusConfig) -> Rows:
     source = corpus.source_column or corpus.source_language
     target = corpus.target_column or corpus.target_language
     return count_lines(file), _jsonl_rows(file, source, target)
@@ -179,6 +197,8 @@ def _jsonl_pairs(file: Path, corpus: CorpusConfig) -> tuple[int, Iterator[tuple[
 
 def _jsonl_rows(file: Path, source: str, target: str) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(read_lines(file), start=1):
+        if not line.strip():
+            raise CorpusError(f"{file}:{number}: found an empty line, a JSON object is needed")
         try:
             row = json.loads(line)
         except json.JSONDecodeError as error:
@@ -195,12 +215,13 @@ def _json_text(row: object, key: str, place: str) -> str:
         raise CorpusError(
             f"{place}: no key {key} (corpus.source_column, corpus.target_column); there are: {', '.join(cells)}"
         )
-    if not isinstance(cells[key], str):
-        raise CorpusError(f"{place}: {key} must be text, found {json.dumps(cells[key])[:40]}")
-    return str(cells[key])
+    text = "" if cells[key] is None else cells[key]  # as in parquet
+    if not isinstance(text, str):
+        raise CorpusError(f"{place}: {key} must be text, found {json.dumps(text)[:40]}")
+    return text
 
 
-_FORMS: dict[str, Callable[[Path, CorpusConfig], tuple[int, Iterator[tuple[str, str]]]]] = {
+_FORMS: dict[str, Callable[[Path, CorpusConfig], Rows]] = {
     ".tsv": _tsv_pairs,
     ".jsonl": _jsonl_pairs,
     ".parquet": parquet_pairs,

@@ -1,6 +1,7 @@
 """Train, dev and test: what is taken out of train for testing, and what must not stay in it then."""
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from hashlib import blake2b
 
@@ -11,16 +12,16 @@ from mtrain.corpus.cleaning import Measured
 from mtrain.corpus.sources import Pair, Split
 from mtrain.errors import CorpusError
 
-# What is left are Unicode's categories L and N, which Python's \w consists of besides the low line.
-_NEITHER_LETTER_NOR_DIGIT = re.compile(r"[\W_]+")
+# What is left are Unicode's categories L and N, Python's \w but for the low line, and the points in numbers.
+_NEITHER_LETTER_NOR_NUMBER = re.compile(r"(?:[^\w.]|_|(?<!\d)\.|\.(?!\d))+")
 
 
 def sentence_key(text: str) -> str:
-    """Return what makes a sentence the same as another one: its letters and digits, case folded.
+    """Return what makes a sentence the same as another one: its letters and numbers, of one case and one width.
 
     A line without any (……) is its own key.
     """
-    return _NEITHER_LETTER_NOR_DIGIT.sub("", text).casefold() or text
+    return _NEITHER_LETTER_NOR_NUMBER.sub("", unicodedata.normalize("NFKC", text)).casefold() or text
 
 
 class HeldOut:

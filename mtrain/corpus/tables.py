@@ -44,7 +44,7 @@ def hub_pairs(entry: str, root: Path, split: str, corpus: CorpusConfig) -> tuple
         place = "" if local.is_dir() else f", and there is no folder {local} either"
         raise CorpusError(f"{where} cannot be loaded: {_first_line(error)}{place}") from error
     columns = _text_columns(data.features.arrow_schema, corpus, where)
-    tops = sorted({column.split(".")[0] for column in columns})
+    tops = [top for top in data.column_names if any(f"{column}.".startswith(f"{top}.") for column in columns)]
     batches = data.select_columns(tops).with_format("arrow").iter(_ROWS_AT_ONCE)
     return len(data), _rows(batches, columns, where)
 

@@ -7,13 +7,15 @@ from mtrain.corpus.sources import decode_lines
 from mtrain.errors import InputError
 
 
-def read_lines(path: Path) -> list[str]:
+def read_to_score(path: Path) -> list[str]:
     r"""Return the lines of a UTF-8 file, split at "\n" only and without the "\r" of CRLF; empty lines are kept.
 
     Raises: InputError naming the file, and the line that cannot be decoded.
     """
-    if not path.is_file():
+    if not path.exists():
         raise InputError(f"{path}: there is no such file")
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder. Name a file in it")
     with path.open("rb") as stream:
         lines = list(decode_lines(stream, str(path), InputError))
     if not lines:
@@ -22,11 +24,11 @@ def read_lines(path: Path) -> list[str]:
 
 
 def read_aligned(paths: Sequence[Path]) -> list[list[str]]:
-    """Return the lines of files that must be aligned, line by line.
+    """Return the lines of files, or of pipes, that must be aligned, line by line.
 
     Raises: InputError naming two files of unequal length and both counts.
     """
-    files = [read_lines(path) for path in paths]
+    files = [read_to_score(path) for path in paths]
     for path, lines in zip(paths, files, strict=True):
         if len(lines) != len(files[0]):
             raise InputError(

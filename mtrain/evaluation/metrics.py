@@ -8,13 +8,17 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from mtrain.errors import InputError
+from mtrain.languages import CHINESE, JAPANESE, KOREAN, primary
 
-# Chinese by any of its codes: macrolanguage, Mandarin, classical, Cantonese, Wu.
 _TOKENIZERS = {
-    **dict.fromkeys(("zh", "zho", "cmn", "lzh", "yue", "wuu"), "zh"),
-    **dict.fromkeys(("ja", "jpn"), "ja-mecab"),
-    **dict.fromkeys(("ko", "kor"), "ko-mecab"),
+    **dict.fromkeys(CHINESE, "zh"),
+    **dict.fromkeys(JAPANESE, "ja-mecab"),
+    **dict.fromkeys(KOREAN, "ko-mecab"),
 }
+# They take what stands between spaces and punctuation for a word.
+_SPLIT_AT_SPACES = ("13a", "intl", "none")
+_HAN_OR_KANA = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_LETTER = re.compile(r"\w")
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,7 @@ class Scores:
     empty_hypotheses: int
     tokenizer: str
     half_width_punctuation: bool
+    sentences_as_words: bool
 
 
 def score(
@@ -66,13 +71,13 @@ def score(
         empty_hypotheses=sum(not line.strip() for line in hypotheses),
         tokenizer=tokenizer,
         half_width_punctuation=tokenizer == "zh" and _mostly_half_width(hypotheses) and _mostly_full_width(references),
+        sentences_as_words=tokenizer in _SPLIT_AT_SPACES and _mostly_han_or_kana(references),
     )
 
 
 def tokenizer_for(language: str) -> str:
     """Return sacreBLEU's tokenizer for a target language: zh for Chinese, mecab for Japanese and Korean, else 13a."""
-    primary = re.split("[-_]", language.lower())[0]
-    return _TOKENIZERS.get(primary, "13a")
+    return _TOKENIZERS.get(primary(language), "13a")
 
 
 def _bleu(tokenizer: str) -> BLEU:
@@ -92,6 +97,11 @@ def _mostly_half_width(lines: Sequence[str]) -> bool:
 
 def _mostly_full_width(lines: Sequence[str]) -> bool:
     return _count(lines, "，？！") > _count(lines, ",?!")
+
+
+def _mostly_han_or_kana(lines: Sequence[str]) -> bool:
+    found, letters = (sum(len(kind.findall(line)) for line in lines) for kind in (_HAN_OR_KANA, _LETTER))
+    return 2 * found > letters
 
 
 def _count(lines: Sequence[str], marks: str) -> int:

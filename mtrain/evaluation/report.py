@@ -24,6 +24,12 @@ def render(scores: Scores) -> str:
             "These figures mislead: the translations write , ? ! where the references write ，？！. "
             "Each such mark counts as wrong; give the translations full-width punctuation and score again."
         )
+    if scores.sentences_as_words:
+        lines.append(
+            f"These figures mislead: the references are Chinese or Japanese, but the tokenizer {scores.tokenizer} "
+            "takes whole sentences for words. Name their language, --language zh or corpus.target_language, and leave "
+            "evaluation.bleu_tokenizer at auto."
+        )
     return "\n".join(lines)
 
 

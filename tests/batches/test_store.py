@@ -108,7 +108,8 @@ def test_the_fingerprint_is_of_the_data_and_not_of_the_report(prepared: Path) ->
 def test_absent(tmp_path: Path) -> None:
     with pytest.raises(PreparedDataError) as error:
         open_prepared(tmp_path / "none", CORPUS, TOKENIZER)
-    assert str(error.value) == f"{tmp_path}/none: not prepared yet. Run `mtrain prepare` with the same --config first."
+    cure = "Run `mtrain prepare` with the same --config and --set first."
+    assert str(error.value) == f"{tmp_path}/none: not prepared yet. {cure}"
 
 
 def cut(folder: Path) -> None:
@@ -156,8 +157,19 @@ def test_other_settings_are_refused_and_named(prepared: Path) -> None:
 
 
 def test_where_things_lie_is_no_setting_of_the_data(prepared: Path) -> None:
-    elsewhere = dataclasses.replace(CORPUS, folder="y", root="/elsewhere", train=("b.tsv",))
+    elsewhere = dataclasses.replace(CORPUS, folder="y", root="/elsewhere")
     assert open_prepared(prepared, elsewhere, TOKENIZER)
+
+
+def test_other_files_are_another_corpus(prepared: Path) -> None:
+    with pytest.raises(PreparedDataError, match=r": corpus.train was a.tsv, now is b.zh, b.en\. Run `mtrain prepare`"):
+        open_prepared(prepared, dataclasses.replace(CORPUS, train=("b.zh", "b.en")), TOKENIZER)
+    given = dataclasses.replace(CORPUS, test=("test.tsv",))
+    with pytest.raises(PreparedDataError) as error:
+        open_prepared(prepared, given, TOKENIZER)
+    assert "corpus.test was taken out of train, now is test.tsv; corpus.test_pairs was 2000, now is not in use" in str(
+        error.value
+    )
 
 
 def test_pairs_to_draw_matter_only_where_they_are_drawn() -> None:
@@ -165,4 +177,8 @@ def test_pairs_to_draw_matter_only_where_they_are_drawn() -> None:
     given = prepare_settings(dataclasses.replace(CORPUS, dev=("dev.tsv",)), TOKENIZER)
     assert "corpus.dev_pairs" in drawn
     assert "corpus.dev_pairs" not in given
-    assert changed_settings(given, drawn) == ["corpus.dev_pairs was not in use, now is 2000"]
+    assert changed_settings(given, drawn) == [
+        "corpus.dev was dev.tsv, now is taken out of train",
+        "corpus.dev_pairs was not in use, now is 2000",
+    ]
+    assert changed_settings(drawn, given)[1] == "corpus.dev_pairs was 2000, now is not in use"

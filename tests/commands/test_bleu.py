@@ -57,6 +57,7 @@ def test_a_config_gives_language_and_tokenizer_and_the_option_wins() -> None:
     [
         (["hyp", "ref"], "which language are the translations in? Say --language zh (or en, ...), or give --config"),
         (["hyp"], "hyp: which file holds the references? mtrain bleu HYP REF --language zh"),
+        (["hyp", "ref", "-l", "cn"], "--language: expects a language code such as zh, lzh or en, found 'cn'. Write zh"),
         (["hyp", "nowhere", "-l", "zh"], "nowhere: there is no such file"),
         (
             ["hyp", "short", "-l", "zh"],

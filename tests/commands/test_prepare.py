@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,8 @@ from mtrain.batches.store import Prepared, open_prepared
 from mtrain.commands.prepare import prepare
 from mtrain.config.schema import Config, CorpusConfig, RunConfig, TokenizerConfig
 from mtrain.corpus.splits import sentence_key
-from mtrain.errors import CorpusError, MtrainError, PreparedDataError
+from mtrain.errors import BusyError, CorpusError, MtrainError, PreparedDataError
+from mtrain.storage import held_alone
 from mtrain.tokenizer import Tokenizer, train_tokenizer
 
 Change = Callable[..., Config]
@@ -266,6 +268,56 @@ def test_a_folder_with_other_things_in_it_is_not_replaced(config: Config, raw: P
     assert (raw / "dev.en").exists()
 
 
+def test_a_file_of_the_system_is_no_stranger_but_a_hidden_folder_is(config: Config) -> None:
+    folder = Path(config.corpus.folder)
+    prepare(config)
+    (folder / ".DS_Store").write_bytes(b"")
+    prepare(with_corpus(config, max_units=50))
+    (folder / ".git").mkdir()
+    with pytest.raises(PreparedDataError, match=r"prepared holds \.git, which"):
+        prepare(with_corpus(config, max_units=40))
+
+
+def test_a_file_is_no_folder(config: Config, raw: Path) -> None:
+    with pytest.raises(PreparedDataError, match=r"^corpus.folder: .*train.zh is a file\. Name a folder, which"):
+        prepare(with_corpus(config, folder=str(raw / "train.zh")))
+
+
+def test_nothing_is_judged_while_another_works_here(config: Config, raw: Path) -> None:
+    prepare(config)
+    with held_alone(Path(config.corpus.folder)), pytest.raises(BusyError):
+        prepare(config)
+
+
+def test_a_split_without_pairs_is_told(config: Config, raw: Path) -> None:
+    (raw / "dev.tsv").write_text("zh\ten\n", encoding="utf-8")
+    with pytest.raises(CorpusError, match=r"^corpus\.dev: dev\.tsv holds not a single pair$"):
+        prepare(with_corpus(config, dev=("dev.tsv",)))
+
+
+def test_a_drawn_test_repeats_nothing_of_a_given_dev(config: Config, raw: Path) -> None:
+    write(raw, "dev", sentences(400)[::2])
+    data = prepared(with_corpus(config, test=(), test_pairs=60))
+    dev, test = ({*map(sentence_key, data.lines(split, "source"))} for split in ("dev", "test"))  # type: ignore[arg-type]
+    assert (len(test), dev & test) == (60, set())
+    dropped = data.manifest.report["dropped"]
+    assert data.manifest.pairs["train"] + 60 == 400 - sum(rule["pairs"] for rule in dropped.values())
+
+
+def test_drawn_data_open_whatever_the_seed(config: Config) -> None:
+    drawn = with_corpus(config, dev=(), dev_pairs=30)
+    assert prepared(replace(drawn, run=RunConfig(seed=9))).manifest.settings["run.seed"] == 9
+
+
+def test_large_inputs_are_not_read_in_silence(
+    config: Config, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("mtrain.corpus.inputs._SAID_FROM_BYTES", 5000)
+    prepare(config)
+    said = re.findall(r"reading all of \S+/(\S+), to know it again", capsys.readouterr().err)
+    assert said == ["train.zh", "train.en"]
+
+
 def test_nothing_left_to_train_on(config: Config) -> None:
     with pytest.raises(CorpusError, match=r"no training pair is left of 400 read; dropped: empty 1, too_long 39\d"):
         prepare(with_corpus(config, max_units=1))
@@ -288,7 +340,7 @@ def test_a_mistake_in_the_corpus_leaves_no_folder(config: Config, raw: Path, tmp
     (raw / "test.en").write_bytes(b"one line\n")
     with pytest.raises(MtrainError, match=r"test\.zh has 21 lines, but"):
         prepare(config)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["raw"]
+    assert [path.name for path in tmp_path.iterdir() if path.name[0] != "."] == ["raw"]
 
 
 def test_the_vocabulary_is_learnt_from_lines_all_over_the_corpus(

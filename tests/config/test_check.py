@@ -6,7 +6,7 @@ import pytest
 
 from mtrain.config.check import RANGES, check_config
 from mtrain.config.keys import KINDS
-from mtrain.config.schema import BatchesConfig, Config, CorpusConfig, ModelConfig, TrainingConfig
+from mtrain.config.schema import BatchesConfig, Config, CorpusConfig, ModelConfig, TokenizerConfig, TrainingConfig
 
 GOOD = Config(corpus=CorpusConfig(train=("a.zh", "a.en")))
 
@@ -77,6 +77,25 @@ def test_a_broken_rule_is_told_with_its_keys(config: Config, keys: str, text: st
     (broken,) = check_config(config)
     assert broken.keys == tuple(keys.split())
     assert broken.text.startswith(text)
+
+
+@pytest.mark.parametrize("files", [("a.tsv", "b.tsv"), ("a.zh", "b.parquet"), ("hub:news", "a.en")])
+def test_one_file_of_pairs_is_enough(files: tuple[str, str]) -> None:
+    (broken,) = check_config(replace(GOOD, corpus=replace(GOOD.corpus, test=files)))
+    assert broken == (("corpus.test",), f"give one file of pairs, not two: found {files[0]}, {files[1]}")
+
+
+def test_a_vocabulary_beyond_all_text_is_told() -> None:
+    (broken,) = check_config(replace(GOOD, tokenizer=TokenizerConfig(vocabulary_size=1_000_001)))
+    assert broken.keys == ("tokenizer.vocabulary_size",)
+    assert broken.text.endswith("to 1,000,000, found 1000001")
+
+
+@pytest.mark.parametrize(("code", "meant"), [("cn", "zh"), ("Chinese", "zh"), ("jp", "ja"), ("kr-KR", "ko")])
+def test_a_usual_mistake_for_a_language_code_is_told_with_the_right_one(code: str, meant: str) -> None:
+    (broken,) = check_config(replace(GOOD, corpus=replace(GOOD.corpus, source_language=code)))
+    assert broken.keys == ("corpus.source_language",)
+    assert broken.text == f"expects a language code such as zh, lzh or en, found '{code}'. Write {meant}"
 
 
 @pytest.mark.parametrize("stop", ["max_updates", "max_epochs", "max_minutes"])

@@ -71,6 +71,10 @@ def mistakes(text: str, *overrides: str) -> list[str]:
         ),
         ("model:\n  tied: 3", "mine.yaml:2 model.tied: expects one of three_way, none, found '3'"),
         ("extends: [a]", "mine.yaml:1 extends: expects one YAML file"),
+        ("corpus:\n  dev: &dev [*dev]", "mine.yaml:2 corpus.dev: expects a list of texts, found nested keys"),
+        ("model: &model\n  heads: *model", "mine.yaml:2 model.heads: expects a whole number, found nested keys"),
+        ("? &key [*key]\n: 8", "mine.yaml:1: expects lines of the form key: value"),
+        ("model:\n  ? [heads]\n  : 8", "mine.yaml:2 model: expects lines of the form key: value"),
     ],
 )
 def test_a_mistake_is_told_with_place_and_cure(text: str, line: str) -> None:
@@ -83,6 +87,7 @@ def test_a_mistake_is_told_with_place_and_cure(text: str, line: str) -> None:
         (b"model:\n  heads: 8\n dropout: [", "mine.yaml:3 not YAML: "),
         (b"model:\n\theads: 8", "mine.yaml:2 not YAML: "),
         (b"# fine\nrun: {folder: \xff}", "mine.yaml:2 not UTF-8 text"),
+        (b"run: {seed: " + b"[" * 5000, "mine.yaml:1 nested far too deeply"),
         ("# 好\n\nrun: {folder: \x07}".encode(), "mine.yaml:3 not YAML: special characters are not allowed"),
     ],
 )
@@ -105,6 +110,7 @@ def test_a_file_that_is_no_yaml_is_told_with_its_line(content: bytes, line: str)
         ("model.heads=four", "--set model.heads=four: expects a whole number, found 'four'"),
         ("model.heads=7", "--set model.heads=7: model.heads 7 does not divide model.d_model 512"),
         ("corpus.dev=[a", "--set corpus.dev=[a: is no list; write [a, b]"),
+        ("corpus.dev=" + "[" * 5000, "--set corpus.dev=" + "[" * 5000 + ": is no list; write [a, b]"),
     ],
 )
 def test_a_mistake_in_an_override_is_told(override: str, line: str) -> None:
@@ -203,7 +209,43 @@ def test_configs_are_found_by_path_then_here_then_shipped() -> None:
     assert find_config("big") == Path("configs/big.yaml")
     write("", "elsewhere/big.yaml")
     assert find_config("elsewhere/big.yaml") == Path("elsewhere/big.yaml")
-    assert find_config("big.yaml", beside=Path("elsewhere")) == Path("elsewhere/big.yaml")
+    assert find_config("big.yaml", Path("elsewhere/mine.yaml")) == Path("elsewhere/big.yaml")
+
+
+def test_a_bare_name_is_no_file_or_folder_of_that_name_here() -> None:
+    Path("sample").write_text("not: a config", encoding="utf-8")
+    Path("big").mkdir()
+    assert find_config("sample") == shipped_folder() / "configs/sample.yaml"
+    assert find_config("big") == shipped_folder() / "configs/big.yaml"
+
+
+@pytest.mark.parametrize("name", ["base", "base.yaml"])
+def test_a_config_may_extend_the_shipped_one_of_its_own_name(name: str) -> None:
+    write(f"extends: {name}\nrun: {{seed: 7}}\ncorpus: {{}}", "configs/base.yaml")
+    config = load_config("base")
+    assert (config.run.seed, config.tokenizer.vocabulary_size) == (7, 32_000)
+
+
+def test_a_folder_is_no_config() -> None:
+    Path("sample").mkdir()
+    with pytest.raises(ConfigError, match=r"^sample: is a folder\. Name a YAML file in it$"):
+        load_config("./sample")
+
+
+def test_a_home_folder_stands_for_its_tilde(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    text = "run: {folder: ~/run}\ncorpus: {train: a.tsv, folder: ~/made, root: ~/raw}"
+    config = load_config(f"~/{write(text)}")
+    assert config.run.folder == f"{tmp_path}/run"
+    assert (config.corpus.folder, config.corpus.root) == (f"{tmp_path}/made", f"{tmp_path}/raw")
+
+
+def test_a_home_folder_of_nobody_is_told() -> None:
+    for key in ("run.folder", "corpus.folder", "corpus.root"):
+        override = f"{key}=~no-such-user/x"
+        assert mistakes("", override) == [f"--set {override}: there is no user with a home folder ~no-such-user"]
+    with pytest.raises(ConfigError, match=r"^there is no config ~no-such-user/x\.yaml\. "):
+        load_config("~no-such-user/x.yaml")
 
 
 def test_a_config_that_does_not_exist_is_told_with_those_that_do() -> None:

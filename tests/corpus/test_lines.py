@@ -34,6 +34,7 @@ def test_width_and_compatibility_forms_stay_as_they_are(text: str) -> None:
         ("\u3000\u3000很 \u00a0 久\t以前\u2003", "很 久 以前"),
         ("\ufeff开\u200b始co\u00adop\u2060", "开始coop"),
         ("e\u200b\u0301", "é"),  # composed only once the invisible has gone
+        ("\u202b左\u202c\u200e右\u2066中\u2069\u061c\u2062间\ufff9注\ufffb", "左右中间注"),
         ("a▁b", "a_b"),
         ("👩\u200d🚀 葛\U000e0100 می\u200cخواهم", "👩\u200d🚀 葛\U000e0100 می\u200cخواهم"),
         ("𠮷野家 𪚥", "𠮷野家 𪚥"),

@@ -70,14 +70,15 @@ def test_unequal_sides_are_an_error_before_anything_is_read(tmp_path: Path, read
     ("content", "message"),
     [
         ("一\n".encode() + b"abcd\xb0\xa1\n", r"a\.zh:2: not UTF-8 \(byte 0xb0 at column 5\): .*-f gb18030 -t utf-8$"),
-        ("一\n二\n".encode("utf-16"), r"a\.zh:1: not UTF-8 \(byte 0xff at column 1\): .*iconv -f utf-16 -t utf-8$"),
+        # 上 is 4E 0A: of UTF-16, counting line feeds gives more lines than there are.
+        ("一上\n二\n".encode("utf-16"), r"a\.zh:1: not UTF-8 \(byte 0xff at column 1\): .*iconv -f utf-16 -t utf-8$"),
         (b"\xed\xa0\x80\n\n", r"a\.zh:1: not UTF-8 \(byte 0xed at column 1\)"),
         (b"", r"a\.zh: the file is empty"),
     ],
 )
 def test_bytes_that_are_no_text(tmp_path: Path, read: Reader, content: bytes, message: str) -> None:
-    file = write(tmp_path, "a.zh", content)
-    write(tmp_path, "a.en", "one\n" * count_lines(file) or "\n")
+    write(tmp_path, "a.zh", content)
+    write(tmp_path, "a.en", "one\ntwo\n")
     with pytest.raises(CorpusError, match=message):
         read("a.zh", "a.en")
 
@@ -95,13 +96,34 @@ def test_a_missing_file_says_where_it_was_looked_for_and_what_is_like_it(tmp_pat
         input_files(CorpusConfig(root=str(tmp_path / "nowhere"), train=("a.tsv",)), "train")
 
 
+def test_a_folder_is_no_file(tmp_path: Path, read: Reader) -> None:
+    (tmp_path / "raw").mkdir()
+    with pytest.raises(CorpusError, match=r"^corpus\.train: .*raw is a folder\. Name the files in it$"):
+        read("raw", "train.en")
+
+
+def test_a_tilde_without_a_user_is_a_name_like_others(tmp_path: Path, read: Reader) -> None:
+    write(tmp_path, "~no-such-user.tsv", "一\tone\n")
+    assert read("~no-such-user.tsv") == [("一", "one")]
+
+
+def test_a_split_without_pairs(tmp_path: Path, read: Reader) -> None:
+    write(tmp_path, "a.tsv", "zh\ten\n")
+    pq.write_table(pa.table({"zh": pa.array([], pa.string()), "en": pa.array([], pa.string())}), tmp_path / "a.parquet")
+    for name in ("a.tsv", "a.parquet"):
+        with pytest.raises(CorpusError, match=rf"^corpus\.train: {name} holds not a single pair$"):
+            read(name)
+
+
 def test_one_file_of_unknown_kind(tmp_path: Path, read: Reader) -> None:
     write(tmp_path, "a.docx", "?")
     with pytest.raises(CorpusError, match=r"corpus.train: a.docx alone is no parallel text. Give .* one .tsv, .jsonl"):
         read("a.docx")
 
 
-def test_tsv_by_position_and_by_header(tmp_path: Path, read: Reader) -> None:
+def test_tsv_by_position_and_by_header(
+    tmp_path: Path, read: Reader, capsys: pytest.CaptureFixture[str]
+) -> None:
     rows = [f"{number}\t{pair.target}\t{pair.source}" for number, pair in enumerate(PAIRS)]
     write(tmp_path, "plain.tsv", "\n".join(rows))
     assert read("plain.tsv", source_column="3", target_column="2") == PAIRS
@@ -110,12 +132,18 @@ def test_tsv_by_position_and_by_header(tmp_path: Path, read: Reader) -> None:
     assert read("headed.tsv", source_column="zh", target_column="en") == PAIRS
     write(tmp_path, "two.tsv", "\n".join(f"{pair.source}\t{pair.target}" for pair in PAIRS))
     assert read("two.tsv") == PAIRS
+    said = capsys.readouterr().err.split("\n")
+    assert said[0].endswith("plain.tsv: reading columns 3 and 2, line 1 included, for it names no columns")
+    assert said[1].endswith("headed.tsv: reading the columns zh and en")
 
 
 def test_tsv_mistakes(tmp_path: Path, read: Reader) -> None:
     write(tmp_path, "a.tsv", "一\tone\n二\n")
     with pytest.raises(CorpusError, match=r"a\.tsv:2: found 1 columns between tabs, column 2 is needed"):
         read("a.tsv")
+    write(tmp_path, "b.tsv", "一\tone\n\n")
+    with pytest.raises(CorpusError, match=r"b\.tsv:2: found an empty line, column 2 is needed"):
+        read("b.tsv")
     with pytest.raises(CorpusError, match=r"a\.tsv:1: no column src \(corpus.source_column\); there are: 一, one"):
         read("a.tsv", source_column="src")
     with pytest.raises(CorpusError, match=r"no column 0 \(corpus.target_column\)"):
@@ -128,6 +156,8 @@ def test_jsonl(tmp_path: Path, read: Reader) -> None:
     write(tmp_path, "flat.jsonl", flat)
     write(tmp_path, "nested.jsonl", nested)
     assert read("flat.jsonl") == read("nested.jsonl") == PAIRS
+    write(tmp_path, "null.jsonl", '{"zh": null, "en": "one"}\n')
+    assert read("null.jsonl") == [("", "one")]
     write(tmp_path, "broken.jsonl", '{"zh": "a\\nb\\ud83d", "en": "c\\u2028d"}\n')
     assert read("broken.jsonl") == [("a b ", "c d")]
 
@@ -138,6 +168,7 @@ def test_jsonl(tmp_path: Path, read: Reader) -> None:
         ('{"zh": "一" "en"}', r"a\.jsonl:2: not JSON \(Expecting ',' delimiter at column 12\)"),
         ('{"zh": "一", "english": "one"}', r"a\.jsonl:2: no key en \(.*corpus.target_column\); there are: zh, english"),
         ('{"zh": 1, "en": "one"}', r"a\.jsonl:2: zh must be text, found 1"),
+        ("", r"a\.jsonl:2: found an empty line, a JSON object is needed"),
         ('["一", "one"]', r"a\.jsonl:2: expects a JSON object with the key zh, found \["),
     ],
 )
@@ -154,6 +185,8 @@ def test_parquet(tmp_path: Path, read: Reader) -> None:
     assert read("train.parquet", source_column="en", target_column="zh") == [Pair(b, a) for a, b in PAIRS]
     parquet(tmp_path, "nested.parquet", translation=[{"zh": zh or None, "en": en or None} for zh, en in PAIRS])
     assert read("nested.parquet") == PAIRS
+    parquet(tmp_path, "dotted.parquet", **{"text.zh": zh, "text.en": en, "text": en})
+    assert read("dotted.parquet", source_column="text.zh", target_column="text.en") == PAIRS
 
 
 def test_parquet_mistakes(tmp_path: Path, read: Reader) -> None:
@@ -200,6 +233,13 @@ def test_hub_saved_to_disk(hub: Path, read: Reader) -> None:
     saved.save_to_disk(str(hub.parent / "saved"))
     datasets.DatasetDict(train=saved).save_to_disk(str(hub.parent / "several"))
     assert read("hub:saved") == read("hub:several") == [("一", "one")]
+
+
+def test_hub_column_with_a_point_in_its_name(hub: Path, read: Reader) -> None:
+    import datasets
+
+    datasets.Dataset.from_dict({"text.zh": ["一"], "text.en": ["one"]}).save_to_disk(str(hub.parent / "dotted"))
+    assert read("hub:dotted", source_column="text.zh", target_column="text.en") == [("一", "one")]
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,11 @@ def test_a_corpus_too_small_is_told_what_to_set() -> None:
     [
         ("“你好”，他说。", "你好!他说", True),
         ("Hello, World_", "HELLO world", True),
-        ("第１句", "第1句", False),
+        ("第１句，Ａ．", "第1句,a.", True),
+        ("３．５元", "3.5元", True),
+        ("3.5元", "35元", False),
+        ("3 5.", "35", True),
+        ("3。5…", "35", True),
         ("……", "。。", False),
         ("……", "……", True),
         ("Straße", "STRASSE", True),

@@ -1,11 +1,12 @@
 """Reading what is scored: as many lines as the file has, and a clear word about what cannot be read."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from mtrain.errors import InputError
-from mtrain.evaluation.lines import read_aligned, read_lines
+from mtrain.evaluation.lines import read_aligned, read_to_score
 
 
 def file(folder: Path, content: bytes, name: str = "hyp.txt") -> Path:
@@ -26,7 +27,7 @@ def file(folder: Path, content: bytes, name: str = "hyp.txt") -> Path:
     ],
 )
 def test_only_a_line_feed_ends_a_line(tmp_path: Path, content: bytes, lines: list[str]) -> None:
-    assert read_lines(file(tmp_path, content)) == lines
+    assert read_to_score(file(tmp_path, content)) == lines
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,7 @@ def test_a_file_that_cannot_be_read_is_told(
     if content is not None:
         file(tmp_path, content)
     with pytest.raises(InputError) as caught:
-        read_lines(Path("hyp.txt"))
+        read_to_score(Path("hyp.txt"))
     assert str(caught.value) == message
 
 
@@ -56,3 +57,16 @@ def test_unequal_files_are_told_with_both_counts(tmp_path: Path) -> None:
     assert read_aligned(paths[:2]) == [["a", "b"], ["a", "b"]]
     with pytest.raises(InputError, match=r"hyp has 2 lines, but \S+src has 3; line N of one must belong to line N"):
         read_aligned(paths)
+
+
+def test_a_folder_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=rf"^{tmp_path}: is a folder\. Name a file in it$"):
+        read_to_score(tmp_path)
+
+
+def test_a_pipe_is_read_like_a_file() -> None:
+    reader, writer = os.pipe()
+    os.write(writer, "好\n\n".encode())
+    os.close(writer)
+    assert read_to_score(Path(f"/dev/fd/{reader}")) == ["好", ""]
+    os.close(reader)

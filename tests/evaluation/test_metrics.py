@@ -73,9 +73,18 @@ def test_half_width_punctuation_costs_dear_and_is_told() -> None:
     assert "These figures mislead: the translations write , ? !" in render(scores)
 
 
+@pytest.mark.parametrize("tokenizer", ["13a", "intl", "none"])
+def test_chinese_scored_by_spaces_is_told(tokenizer: str) -> None:
+    scores = score(OTHER_CHINESE, [*CHINESE[:2], "Python 很好。"], None, "zh", tokenizer)
+    told = f"These figures mislead: the references are Chinese or Japanese, but the tokenizer {tokenizer} "
+    assert told in render(scores)
+    assert json.loads(to_json(scores))["sentences_as_words"] is True
+
+
 @pytest.mark.parametrize(
     ("hypotheses", "references", "language"),
     [
+        (ENGLISH, [*ENGLISH[:2], "The sign says 银行."], "en"),
         (CHINESE, CHINESE, "zh"),
         ([half_width(line) for line in CHINESE], [half_width(line) for line in CHINESE], "zh"),
         (["共3,000元，对。对，好！"], ["共3,000元，对，对，好！"], "zh"),
@@ -110,7 +119,7 @@ def test_empty_translations_count_and_are_counted() -> None:
     ("language", "tokenizer"),
     [
         ("zh", "zh"), ("lzh", "zh"), ("zh-CN", "zh"), ("zh_Hant", "zh"), ("ZH", "zh"), ("yue", "zh"),
-        ("cmn-Hans", "zh"),
+        ("cmn-Hans", "zh"), ("chi", "zh"), ("nan", "zh"), ("hak", "zh"), ("gan", "zh"),
         ("ja", "ja-mecab"), ("ko", "ko-mecab"), ("en", "13a"), ("de", "13a"), ("zhx", "13a"),
     ],
 )  # fmt: skip
