@@ -1,5 +1,6 @@
 """The machine: device, precision, threads, random numbers, and a record of what a run ran on."""
 
+import ctypes
 import hashlib
 import os
 import platform
@@ -50,6 +51,19 @@ def _usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def keep_freed_memory() -> bool:
+    """Ask glibc to keep what is freed for the next tensor, and return whether this system's C library understood.
+
+    Otherwise it hands each large tensor back to the kernel, which clears it again, page by page, for the next update:
+    training was measured to be an eighth slower.
+    """
+    if platform.libc_ver()[0] != "glibc":
+        return False
+    trim_threshold, mmap_threshold, never = -1, -3, 1 << 30  # malloc.h: M_TRIM_THRESHOLD, M_MMAP_THRESHOLD
+    set_option = ctypes.CDLL(None).mallopt
+    return bool(set_option(mmap_threshold, never)) and bool(set_option(trim_threshold, never))
 
 
 def seed_from(*parts: int | str) -> None:

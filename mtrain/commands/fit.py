@@ -18,7 +18,7 @@ from mtrain.model.build import build_model
 from mtrain.model.bundle import Bundle, save_bundle, whole_origin
 from mtrain.model.transformer import Transformer
 from mtrain.model.weights import restore_weights
-from mtrain.runtime import choose_device, choose_precision, environment, seed_from, set_threads
+from mtrain.runtime import choose_device, choose_precision, environment, keep_freed_memory, seed_from, set_threads
 from mtrain.storage import held_alone, write_whole
 from mtrain.tokenizer import Tokenizer
 from mtrain.training.average import average
@@ -57,6 +57,7 @@ def _fit(config: Config) -> None:
     device = choose_device(config.run.device)
     precision = choose_precision(config.training.precision, device)
     set_threads(config.run.threads)
+    keep_freed_memory()
     prepared = open_prepared(Path(config.corpus.folder), config.corpus, config.tokenizer)
     tokenizer = Tokenizer.load(prepared.tokenizer_path)
     run = Path(config.run.folder)

@@ -1,12 +1,15 @@
 """What training makes small: label-smoothed cross entropy (paper section 5.4; Szegedy et al. 2016, section 7)."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-# Rows of logits that exist at once. Few enough to stay in a CPU's cache and to be nothing beside a GPU's memory.
-_ROWS_PER_CHUNK = {"cpu": 512, "cuda": 8192}
+# Rows of logits that exist at once: enough to make large matrix products, few enough to be little memory.
+_ROWS_PER_CHUNK = {"cpu": 1024, "cuda": 8192}
+# Rows whose fp32 probabilities exist at once: on a CPU they stay in its cache, which saves a third of the loss's time.
+_ROWS_PER_BLOCK = {"cpu": 128, "cuda": 8192}
 
 
 class Loss(NamedTuple):
@@ -36,24 +39,23 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     def forward(
         ctx: Any, hidden_MD: Tensor, weight_VD: Tensor, labels_M: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor]:
-        dtype = _matmul_dtype(hidden_MD)
+        dtype, device_type = _matmul_dtype(hidden_MD), hidden_MD.device.type
         hidden, weight = hidden_MD.to(dtype), weight_VD.to(dtype)
         wants_gradient = any(ctx.needs_input_grad[:2])
         grad_hidden_MD = torch.empty_like(hidden) if wants_gradient else None
         grad_weight_VD = torch.zeros_like(weight_VD, dtype=torch.float32) if wants_gradient else None
         smoothed = hidden_MD.new_zeros((), dtype=torch.float32)
         nll = torch.zeros_like(smoothed)
-        rows = _ROWS_PER_CHUNK[hidden.device.type]
-        for first in range(0, hidden.size(0), rows):
-            chunk = slice(first, first + rows)
-            logits_CV = (hidden[chunk] @ weight.T).float()
-            smoothed_chunk, nll_chunk = _loss_and_gradient(logits_CV, labels_M[chunk], smoothing)
-            smoothed += smoothed_chunk
-            nll += nll_chunk
+        for hidden_CD, labels_C, rows in _slices(_ROWS_PER_CHUNK[device_type], hidden, labels_M):
+            logits_CV = hidden_CD @ weight.T
+            for logits_KV, labels_K, _ in _slices(_ROWS_PER_BLOCK[device_type], logits_CV, labels_C):
+                smoothed_K, nll_K = _loss_and_gradient(logits_KV, labels_K, smoothing)
+                smoothed += smoothed_K.sum()
+                nll += nll_K.sum()
             if grad_hidden_MD is not None and grad_weight_VD is not None:
-                grad_CV = logits_CV.to(dtype)
-                torch.mm(grad_CV, weight, out=grad_hidden_MD[chunk])
-                grad_weight_VD += grad_CV.T @ hidden[chunk]
+                grad_CV = logits_CV
+                torch.mm(grad_CV, weight, out=grad_hidden_MD[rows])
+                grad_weight_VD += grad_CV.T @ hidden_CD
         ctx.save_for_backward(grad_hidden_MD, grad_weight_VD)
         ctx.mark_non_differentiable(nll)
         return smoothed, nll
@@ -64,18 +66,28 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         return grad_hidden_MD * grad_outputs[0], grad_weight_VD * grad_outputs[0], None, None
 
 
-def _loss_and_gradient(logits_CV: Tensor, labels_C: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-    """Return the two sums and turn `logits_CV` in place into the gradient of the first one."""
-    others = smoothing / (logits_CV.size(1) - 1)
-    log_normaliser_C = logits_CV.logsumexp(dim=1)
-    label_logit_C = logits_CV.gather(1, labels_C[:, None])[:, 0]
-    nll_C = log_normaliser_C - label_logit_C
-    # sum over the others of -log p = (V - 1) * log normaliser - (sum of all logits - the label's)
-    others_nll_C = (logits_CV.size(1) - 1) * log_normaliser_C - (logits_CV.sum(dim=1) - label_logit_C)
-    smoothed = ((1 - smoothing) * nll_C + others * others_nll_C).sum()
-    logits_CV.sub_(log_normaliser_C[:, None]).exp_().sub_(others)
-    logits_CV.scatter_add_(1, labels_C[:, None], logits_CV.new_full((labels_C.numel(), 1), smoothing - 1 + others))
-    return smoothed, nll_C.sum()
+def _slices(size: int, values_M: Tensor, labels_M: Tensor) -> Iterator[tuple[Tensor, Tensor, slice]]:
+    for first in range(0, labels_M.numel(), size):
+        rows = slice(first, first + size)
+        yield values_M[rows], labels_M[rows], rows
+
+
+def _loss_and_gradient(logits_KV: Tensor, labels_K: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+    """Return both losses of each row, and turn `logits_KV` in place into the gradient of the first one's sum."""
+    V = logits_KV.size(1)
+    others = smoothing / (V - 1)
+    label_K1 = labels_K[:, None]
+    exact_KV = logits_KV.float()
+    p_KV = exact_KV.softmax(dim=1)
+    # The largest p is at least 1 / V, so that the logarithm of the normaliser comes from it without underflow.
+    log_normaliser_K = exact_KV.amax(dim=1) - p_KV.amax(dim=1).log()
+    label_logit_K = exact_KV.gather(1, label_K1)[:, 0]
+    nll_K = log_normaliser_K - label_logit_K
+    others_nll_K = (V - 1) * log_normaliser_K - (exact_KV.sum(dim=1) - label_logit_K)
+    grad_KV = p_KV.sub_(others)
+    grad_KV.scatter_add_(1, label_K1, grad_KV.new_full(label_K1.shape, smoothing - 1 + others))
+    logits_KV.copy_(grad_KV)
+    return (1 - smoothing) * nll_K + others * others_nll_K, nll_K
 
 
 def _matmul_dtype(tensor: Tensor) -> torch.dtype:
