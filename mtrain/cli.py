@@ -14,8 +14,8 @@ import typer
 from mtrain import __version__
 from mtrain.config.load import load_config
 from mtrain.config.schema import Config
-from mtrain.console import say
-from mtrain.errors import InputError, MtrainError
+from mtrain.console import complain, say
+from mtrain.errors import InputError, Interrupted, MtrainError
 
 app = typer.Typer(
     name="mtrain",
@@ -58,6 +58,9 @@ def _errors_in_one_line(debug: bool) -> Iterator[None]:
     try:
         yield
         sys.stdout.flush()
+    except Interrupted as end:
+        say(str(end))
+        raise typer.Exit(end.exit_status) from None
     except MtrainError as error:
         _fail(str(error), debug)
     except BrokenPipeError:  # as in `mtrain translate | head`: what reads us has had enough
@@ -74,7 +77,7 @@ def _fail(text: str, debug: bool, status: int = 1) -> None:
     if debug:
         traceback.print_exc()
     for line in text.split("\n"):
-        say(f"error: {line}")
+        complain(line)
     raise typer.Exit(status)
 
 

@@ -8,13 +8,29 @@ from tqdm import tqdm
 
 T = TypeVar("T")
 
+_silent = False
+
 # A bar appears only on work that lasts: shorter steps would flicker.
 _SECONDS_BEFORE_A_BAR = 2.0
 
 
+def be_silent() -> None:
+    """Print nothing from now on, because another process of the same run does."""
+    global _silent  # noqa: PLW0603  there is one terminal
+    _silent = True
+
+
 def say(line: str = "") -> None:
     """Print one line to stderr without breaking a bar that is being drawn."""
+    if _silent:
+        return
     tqdm.write(line, file=sys.stderr)
+    sys.stderr.flush()
+
+
+def complain(line: str) -> None:
+    """Print one line of an error, in whatever process it arose."""
+    tqdm.write(f"error: {line}", file=sys.stderr)
     sys.stderr.flush()
 
 
@@ -44,4 +60,5 @@ def progress_bar(label: str, total: int | None = None, unit: str = "it", done: i
         dynamic_ncols=True,
         mininterval=0.5,
         leave=False,
+        disable=_silent,
     )

@@ -7,6 +7,7 @@
     ├── BundleError                 the model folder: absent, incomplete, damaged, or of another version
     ├── CheckpointError             a checkpoint that cannot be gone on from
     ├── TrainingError               training cannot go on (a non-finite loss, nothing to train on)
+    ├── Interrupted                 a signal asked training to end, and it has, with everything saved
     ├── BusyError                   another process works on the same folder
     └── InputError                  what was given to translate or score
 
@@ -41,6 +42,14 @@ class CheckpointError(MtrainError):
 
 class TrainingError(MtrainError):
     """Training cannot go on."""
+
+
+class Interrupted(MtrainError):  # noqa: N818  not an error, but on the same road to the terminal
+    """Training has ended because a signal asked for it; nothing is lost."""
+
+    def __init__(self, text: str, signal: int) -> None:
+        super().__init__(text)
+        self.exit_status = 128 + signal  # as shells have it
 
 
 class BusyError(MtrainError):

@@ -20,7 +20,8 @@ def choose_device(name: str) -> torch.device:
         raise ConfigError("run.device: cuda: this machine has no usable CUDA device. Use auto or cpu.")
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
-    return torch.device(name)
+    # torchrun starts one process for each GPU and tells it which one is its own.
+    return torch.device(name, int(os.environ.get("LOCAL_RANK", "0"))) if name == "cuda" else torch.device(name)
 
 
 def choose_precision(name: str, device: torch.device) -> torch.dtype:
@@ -38,11 +39,11 @@ def _computes_in_bf16(device: torch.device) -> bool:
 
 
 def set_threads(threads: int) -> int:
-    """Use `threads` CPU threads, or all cores this process may use for 0; return how many that is.
+    """Use `threads` CPU threads, or for 0 this process's share of the cores that it may use; return how many that is.
 
     The number is part of a result: sums are split differently with another one.
     """
-    threads = threads or _usable_cores()
+    threads = threads or max(1, _usable_cores() // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
     torch.set_num_threads(threads)
     return threads
 

@@ -6,8 +6,12 @@ UTF-8 bytes. So there are no unknowns, and ，？！ stay what they are.
 
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from heapq import heapify, heappop, heappush
+from itertools import pairwise
 from pathlib import Path
+from random import Random
 
 from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
@@ -22,6 +26,7 @@ BYTES = range(4, 260)
 # Constant, whatever the machine: it is written into the model, which must be the same everywhere.
 _TRAINING_THREADS = 4
 _ONLY_ERRORS = 2
+_SPACE = "\u2581"
 
 
 class Tokenizer:
@@ -56,6 +61,20 @@ class Tokenizer:
         """Return the ids of normalised text, without begin and end of sentence."""
         return list(self._processor.encode(text))
 
+    def encode_with_dropout(self, text: str, dropout: float, seed: int) -> list[int]:
+        """Return ids of normalised text with each merge of pieces skipped with a probability of `dropout`.
+
+        A pure function of its arguments, which SentencePiece's own sampling is not: its seed means something else in
+        each process.
+        Source: Provilkov et al. 2020, "BPE-Dropout: Simple and Effective Subword Regularization".
+        """
+        symbols = _merge(list(text.replace(" ", _SPACE)), self._merged, dropout, Random(seed).random)
+        ids: list[int] = []
+        for symbol in symbols:
+            found = self._merged.get(symbol)
+            ids += [BYTES[byte] for byte in symbol.encode("utf-8")] if found is None else [found]
+        return ids
+
     def encode_batch(self, texts: Sequence[str], threads: int = 1) -> list[list[int]]:
         """Return the ids of many texts, the same as one by one."""
         return list(self._processor.encode(list(texts), num_threads=threads))
@@ -66,8 +85,39 @@ class Tokenizer:
 
     def has_piece(self, character: str) -> bool:
         """Tell whether a character is in the vocabulary; if not, it is spelt in bytes."""
-        piece = "\u2581" if character == " " else character
+        piece = _SPACE if character == " " else character
         return int(self._processor.piece_to_id(piece)) != UNK
+
+    @cached_property
+    def _merged(self) -> dict[str, int]:
+        """The id of each piece of text. SentencePiece numbers them as it learnt them: the least is merged first."""
+        return {str(self._processor.id_to_piece(id_)): id_ for id_ in range(BYTES.stop, self.vocabulary_size)}
+
+
+def _merge(symbols: list[str], ranks: dict[str, int], dropout: float, draw: Callable[[], float]) -> list[str]:
+    """Join neighbours that make a piece, lowest rank first and then leftmost, skipping a share of the merges."""
+    end = len(symbols)
+    before, after = list(range(-1, end - 1)), list(range(1, end + 1))
+    pairs = enumerate(pairwise(symbols))
+    agenda = [(ranks[a + b], left) for left, (a, b) in pairs if a + b in ranks]
+    heapify(agenda)
+    while agenda:
+        rank, left = heappop(agenda)
+        right = after[left]
+        if not symbols[left] or right == end or ranks.get(symbols[left] + symbols[right]) != rank:
+            continue  # one of the two has meanwhile been merged with another
+        if draw() < dropout:
+            continue
+        symbols[left] += symbols[right]
+        symbols[right] = ""
+        following = after[left] = after[right]
+        if following < end:
+            before[following] = left
+            if (joined := ranks.get(symbols[left] + symbols[following])) is not None:
+                heappush(agenda, (joined, left))
+        if before[left] >= 0 and (joined := ranks.get(symbols[before[left]] + symbols[left])) is not None:
+            heappush(agenda, (joined, before[left]))
+    return [symbol for symbol in symbols if symbol]
 
 
 def train_tokenizer(lines: Iterable[str], section: TokenizerConfig, file: Path) -> int:

@@ -60,6 +60,28 @@ class Batch:
         )
 
 
+def split_batch(batch: Batch, parts: int) -> list[Batch]:
+    """Return the same sentences in up to `parts` batches of fewer rows, for a memory that is too small for all."""
+    rows, T = batch.tgt_in_BT.shape
+    step = -(-rows // parts)
+    source = batch.source
+    pieces = []
+    for first in range(0, rows, step):
+        some = slice(first, first + step)
+        real = (batch.real_M >= first * T) & (batch.real_M < (first + step) * T)
+        keep_BS = None if source.keep_BS is None else source.keep_BS[some]
+        pieces.append(
+            Batch(
+                SourceBatch(source.src_BS[some], keep_BS),
+                batch.tgt_in_BT[some],
+                batch.labels_M[real],
+                batch.real_M[real] - first * T,
+                int(source.src_BS[some].numel() if keep_BS is None else keep_BS.sum()),
+            )
+        )
+    return pieces
+
+
 def collate_sources(sources: Sequence[Ids]) -> SourceBatch:
     """Return the sources, each closed by EOS and padded to the longest."""
     src_BS, lengths_B = _padded(sources, before=[], after=[EOS])

@@ -49,7 +49,7 @@ class Examples:
 
     def __init__(self, folder: Path, split: Split, vocabulary_size: int) -> None:
         dtype = _id_type(vocabulary_size)
-        self._ids = {side: _map_ids(_ids_file(folder, split, side), dtype) for side in SIDES}
+        self._ids = {side: _map(_ids_file(folder, split, side), dtype) for side in SIDES}
         self._ends = {side: np.load(_ends_file(folder, split, side)) for side in SIDES}
         self.source_lengths, self.target_lengths = (_lengths(self._ends[side]) for side in SIDES)
 
@@ -78,6 +78,22 @@ class Examples:
     def _example(self, side: Side, index: int) -> TokenIds:
         ends = self._ends[side]
         return self._ids[side][ends[index - 1] if index else 0 : ends[index]]
+
+
+class Lines:
+    """The lines of a text file, found by where they start and read from the disk as they are asked for."""
+
+    def __init__(self, file: Path) -> None:
+        self._bytes = _map(file, np.uint8)
+        blocks = range(0, len(self._bytes), 1 << 20)
+        ends = (start + np.flatnonzero(self._bytes[start : start + (1 << 20)] == ord("\n")) for start in blocks)
+        self._starts = np.concatenate((np.zeros(1, dtype=np.int64), *(block + 1 for block in ends)))
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def __getitem__(self, index: int) -> str:
+        return self._bytes[self._starts[index] : self._starts[index + 1] - 1].tobytes().decode("utf-8")
 
 
 @dataclass(frozen=True)
@@ -120,6 +136,10 @@ class Prepared:
     def lines(self, split: Split, side: Side) -> list[str]:
         """Return the text of a split; given dev and test are as they were, so that references are the true ones."""
         return list(read_lines(text_file(self.folder, split, side)))
+
+    def text(self, split: Split, side: Side) -> Lines:
+        """Return the same text for reading a line here and there of a file that is too large to be held."""
+        return Lines(text_file(self.folder, split, side))
 
 
 def write_examples(
@@ -248,6 +268,6 @@ def _lengths(ends: NDArray[np.int64]) -> NDArray[np.int32]:
     return np.diff(ends, prepend=0).astype(np.int32)
 
 
-def _map_ids(file: Path, dtype: DTypeLike) -> TokenIds:
+def _map(file: Path, dtype: DTypeLike) -> TokenIds:
     # An empty file cannot be mapped: a split may have no pairs (corpus.test_pairs: 0).
     return np.memmap(file, dtype=dtype, mode="r") if file.stat().st_size else np.zeros(0, dtype=dtype)

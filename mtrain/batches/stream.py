@@ -1,5 +1,9 @@
 """The training examples as an endless, repeatable stream of micro-batches."""
 
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from mtrain.batches.augment import Augmentation, EpochExamples
 from mtrain.batches.collate import Batch, collate
 from mtrain.batches.sampler import Indices, Lengths, epoch_batches, length_batches, usable_examples
 from mtrain.batches.store import Examples
@@ -11,7 +15,7 @@ def model_lengths(examples: Examples) -> Lengths:
     return Lengths(examples.source_lengths + 1, examples.target_lengths + 1)
 
 
-def collate_examples(examples: Examples, indices: Indices) -> Batch:
+def collate_examples(examples: Examples | EpochExamples, indices: Indices) -> Batch:
     """Return these examples as one batch."""
     return collate([examples.source(i) for i in indices], [examples.target(i) for i in indices])
 
@@ -24,16 +28,25 @@ def fixed_batches(examples: Examples, max_tokens: int) -> list[Batch]:
 
 
 class TrainingStream:
-    """Micro-batches by (epoch, position); the same pair gives the same batch in any process at any time."""
+    """Micro-batches by (epoch, position); the same pair gives the same batch in any process at any time.
 
-    def __init__(self, examples: Examples, config: BatchesConfig, seed: int) -> None:
+    A thread assembles ahead what the next two calls of `take` are likely to ask for, and orders the next epoch.
+    `seconds_waited` is the time that `take` has had to wait for it. Not for several threads to call at once.
+    """
+
+    def __init__(
+        self, examples: Examples, config: BatchesConfig, seed: int, augmentation: Augmentation | None = None
+    ) -> None:
         self._examples = examples
         self._config = config
         self._seed = seed
+        self._augmentation = augmentation
         self._lengths = model_lengths(examples)
         self._usable = usable_examples(self._lengths, config.max_tokens_per_sentence)
-        self._epoch = -1
-        self._batches: list[Indices] = []
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="batches")
+        self._orders: dict[int, Future[list[Indices]]] = {}
+        self._ahead: dict[tuple[int, int], Future[Batch]] = {}
+        self.seconds_waited = 0.0
 
     @property
     def left_out(self) -> int:
@@ -45,15 +58,49 @@ class TrainingStream:
 
     def epoch_length(self, epoch: int) -> int:
         """Micro-batches in this epoch."""
-        return len(self._in_epoch(epoch))
+        return len(self._order(epoch).result())
 
     def take(self, epoch: int, position: int, count: int) -> list[Batch]:
         """Return up to `count` micro-batches from `position` on, fewer at the end of the epoch."""
-        return [collate_examples(self._examples, batch) for batch in self._in_epoch(epoch)[position : position + count]]
+        began = time.perf_counter()
+        end = min(position + count, self.epoch_length(epoch))
+        self._look_ahead(epoch, position, 3 * count)
+        batches = [self._ahead.pop((epoch, place)).result() for place in range(position, end)]
+        self.seconds_waited += time.perf_counter() - began
+        return batches
 
-    def _in_epoch(self, epoch: int) -> list[Indices]:
-        if epoch != self._epoch:
+    def close(self) -> None:
+        """End the thread, without waiting for it; without this it ends with the stream or the program."""
+        self._worker.shutdown(wait=False, cancel_futures=True)
+
+    def _look_ahead(self, epoch: int, position: int, count: int) -> None:
+        """Have the worker assemble `count` micro-batches from `position` on, and nothing else."""
+        order = self._order(epoch).result()
+        places = [(epoch, place) for place in range(position, min(position + count, len(order)))]
+        following = self._orders.get(epoch + 1)
+        if following and following.done():
+            rest = count - len(places)
+            places += [(epoch + 1, place) for place in range(min(rest, len(following.result())))]
+        for past in self._ahead.keys() - places:
+            self._ahead.pop(past).cancel()
+        for place in places:
+            if place not in self._ahead:
+                indices = self._orders[place[0]].result()[place[1]]
+                self._ahead[place] = self._worker.submit(self._assemble, place[0], indices)
+        # Behind the batches, which are wanted sooner.
+        self._order(epoch + 1)
+        for other in self._orders.keys() - {epoch, epoch + 1}:
+            self._orders.pop(other).cancel()
+
+    def _assemble(self, epoch: int, indices: Indices) -> Batch:
+        if self._augmentation is None:
+            return collate_examples(self._examples, indices)
+        return collate_examples(EpochExamples(self._examples, self._augmentation, epoch), indices)
+
+    def _order(self, epoch: int) -> Future[list[Indices]]:
+        if epoch not in self._orders:
             budget = self._config.max_tokens_per_batch
-            self._batches = epoch_batches(self._lengths, self._usable, budget, self._seed, epoch)
-            self._epoch = epoch
-        return self._batches
+            self._orders[epoch] = self._worker.submit(
+                epoch_batches, self._lengths, self._usable, budget, self._seed, epoch
+            )
+        return self._orders[epoch]

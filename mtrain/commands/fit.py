@@ -1,18 +1,20 @@
 """`mtrain fit`: prepared data in, a run's folder with a trained model out."""
 
 import json
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import torch
 
+from mtrain.batches.augment import make_augmentation
 from mtrain.batches.store import Prepared, open_prepared
 from mtrain.batches.stream import TrainingStream, fixed_batches
 from mtrain.config.load import dump_config
 from mtrain.config.schema import Config, RunConfig
-from mtrain.console import progress_bar, say, warn
+from mtrain.console import be_silent, progress_bar, say, warn
 from mtrain.decoding.translator import Translator
-from mtrain.errors import CheckpointError, PreparedDataError, TrainingError
+from mtrain.errors import CheckpointError, ConfigError, PreparedDataError, TrainingError
 from mtrain.evaluation.metrics import score
 from mtrain.model.build import build_model
 from mtrain.model.bundle import Bundle, save_bundle, whole_origin
@@ -21,13 +23,15 @@ from mtrain.model.weights import restore_weights
 from mtrain.runtime import choose_device, choose_precision, environment, keep_freed_memory, seed_from, set_threads
 from mtrain.storage import held_alone, write_whole
 from mtrain.tokenizer import Tokenizer
-from mtrain.training.average import average
 from mtrain.training.checkpoint import Checkpoints, Fingerprint
+from mtrain.training.choice import choose_weights
 from mtrain.training.loop import Training
 from mtrain.training.loop import fit as fit_model
+from mtrain.training.moving_average import MovingAverage
 from mtrain.training.optimizer import build_optimizer
+from mtrain.training.processes import Processes, join_processes, leave_processes
 from mtrain.training.state import TrainingState, stop_reason
-from mtrain.training.step import Updater
+from mtrain.training.step import BatchLoss, Updater
 from mtrain.training.validation import DevScores, Sample, Validator, dev_losses
 
 # Settings of training that may change when an interrupted or finished run goes on: none of them touches an update that
@@ -38,9 +42,11 @@ _FREE_TRAINING_SETTINGS = {
     "max_minutes",
     "patience",
     "log_every_updates",
+    "tensorboard",
     "validate_every_updates",
     "validate_pairs",
     "save_every_updates",
+    "save_every_minutes",
     "keep_checkpoints",
     "average_checkpoints",
 }
@@ -49,45 +55,64 @@ _SAMPLES_SHOWN = 3
 
 def fit(config: Config) -> None:
     """Train, or go on with training, until a stop rule of the config says so; leave the best model in `model/`."""
-    with held_alone(Path(config.run.folder)):
-        _fit(config)
-
-
-def _fit(config: Config) -> None:
     device = choose_device(config.run.device)
+    processes = join_processes(device)
+    if not processes.is_first:
+        be_silent()
+    try:
+        with held_alone(Path(config.run.folder)) if processes.is_first else nullcontext():
+            _fit(config, device, processes)
+    except RuntimeError as error:
+        if processes.is_loss_of_another(error):
+            raise TrainingError(
+                "another process of this run has ended, so this one does too. Checkpoints are whole: run the same "
+                "command again to go on from the latest."
+            ) from error
+        raise
+    leave_processes(processes)
+
+
+def _fit(config: Config, device: torch.device, processes: Processes) -> None:
     precision = choose_precision(config.training.precision, device)
     set_threads(config.run.threads)
     keep_freed_memory()
     prepared = open_prepared(Path(config.corpus.folder), config.corpus, config.tokenizer)
-    tokenizer = Tokenizer.load(prepared.tokenizer_path)
-    run = Path(config.run.folder)
     seed_from(config.run.seed, "weights")
+    tokenizer = Tokenizer.load(prepared.tokenizer_path)
     model = build_model(config.model, tokenizer.vocabulary_size).to(device)
-    training = _training(config, model, prepared, tokenizer, precision)
-    state = training.checkpoints.load_latest(model, training.updater.optimizer) or TrainingState()
+    training = _training(config, model, prepared, tokenizer, precision, processes)
+    state = training.resume()
     _introduce(config, training, state, f"{device.type}, {_name(precision)}")
+    run = Path(config.run.folder)
     choosing = {"end": state.update, "average_checkpoints": config.training.average_checkpoints}
     reason = stop_reason(state, config.training)
     if state.update and reason and choosing.items() <= whole_origin(run / "model").items():
         say(f"{run}: nothing to do, training has ended ({reason}). Raise that limit to go on.")
         return
-    write_whole(run / "config.yaml", dump_config(config))
-    write_whole(run / "environment.json", json.dumps(environment(device, precision), indent=2) + "\n")
-
+    if processes.is_first:
+        write_whole(run / "config.yaml", dump_config(config))
+        write_whole(run / "environment.json", json.dumps(environment(device, precision), indent=2) + "\n")
     reason = fit_model(training, state)
     say(f"training ends after update {state.update:,}, {state.seconds / 60:.1f} minutes ({reason})")
-    weights, origin = _choose(training, state, config.training.average_checkpoints)
+    if processes.is_first:
+        _leave_model(config, training, state, prepared)
+
+
+def _leave_model(config: Config, training: Training, state: TrainingState, prepared: Prepared) -> None:
+    """Choose the weights to translate with and write them, with all that translating needs, into `model/`."""
+    run, model = Path(config.run.folder), training.updater.model
+    weights, origin = choose_weights(training, state)
     restore_weights(model, weights, "the chosen weights", CheckpointError)
     bundle = Bundle(
         model,
-        tokenizer,
+        training.tokenizer,
         config.corpus.source_language,
         config.corpus.target_language,
         config.model,
         {
             **origin,
-            **choosing,
             "end": state.update,
+            "average_checkpoints": config.training.average_checkpoints,
             "target_tokens": state.target_tokens,
             "prepared_data": prepared.fingerprint,
         },
@@ -99,32 +124,37 @@ def _fit(config: Config) -> None:
 
 
 def _training(
-    config: Config, model: Transformer, prepared: Prepared, tokenizer: Tokenizer, precision: torch.dtype
+    config: Config,
+    model: Transformer,
+    prepared: Prepared,
+    tokenizer: Tokenizer,
+    precision: torch.dtype,
+    processes: Processes,
 ) -> Training:
-    stream = TrainingStream(prepared.examples("train"), config.batches, config.run.seed)
+    section, run = config.training, Path(config.run.folder)
+    if section.accumulate % processes.count:
+        raise ConfigError(
+            f"training.accumulate: {section.accumulate} micro-batches an update cannot be shared evenly by "
+            f"{processes.count} processes. Set it to a multiple of {processes.count}."
+        )
+    augmentation = make_augmentation(prepared, tokenizer, config.batches, config.run.seed)
+    stream = TrainingStream(prepared.examples("train"), config.batches, config.run.seed, augmentation)
     if len(stream) == 0:
         raise TrainingError(
             f"{config.corpus.folder}: every training pair has a side of more than "
             f"{config.batches.max_tokens_per_sentence} tokens. Raise batches.max_tokens_per_sentence."
         )
-    section = config.training
     updater = Updater(
-        model,
+        BatchLoss(model, section.label_smoothing, precision),
         build_optimizer(model, section),
-        section.label_smoothing,
         section.clip_norm,
-        precision,
         config.run.seed,
+        processes,
+        MovingAverage(model, section.average_decay) if section.average_decay else None,
     )
-    run = Path(config.run.folder)
-    return Training(
-        section,
-        stream,
-        updater,
-        _validator(config, prepared, tokenizer, precision),
-        Checkpoints(run / "checkpoints", _fingerprint(config, prepared, precision), section.keep_checkpoints),
-        run / "metrics.jsonl",
-    )
+    validator = _validator(config, prepared, tokenizer, precision)
+    checkpoints = Checkpoints(run / "checkpoints", _fingerprint(config, prepared, precision), section.keep_checkpoints)
+    return Training(section, stream, tokenizer, updater, validator, checkpoints, processes, run)
 
 
 def _fingerprint(config: Config, prepared: Prepared, precision: torch.dtype) -> Fingerprint:
@@ -183,29 +213,3 @@ def _validator(config: Config, prepared: Prepared, tokenizer: Tokenizer, precisi
         return DevScores(loss, source_gain, scores.bleu, list(samples)[:_SAMPLES_SHOWN])
 
     return validate
-
-
-def _choose(
-    training: Training, state: TrainingState, last: int
-) -> tuple[dict[str, torch.Tensor], dict[str, str | int | float]]:
-    """Return the better, on dev, of the best checkpoint's weights and the mean of the last ones', and what they are."""
-    checkpoints = training.checkpoints
-    best = checkpoints.path(state.best_update)
-    if not best.is_dir():  # no dev loss was ever finite, or the run was cut to an end before its first validation
-        best = checkpoints.all()[-1]
-    candidates = {f"checkpoint {best.name}": [best]}
-    latest = checkpoints.all()[-last:] if last > 1 else []
-    if len(latest) > 1:
-        candidates[f"mean of the last {len(latest)} checkpoints"] = latest
-    results = []
-    for name, parts in candidates.items():
-        weights = average(checkpoints.weights(parts))
-        restore_weights(training.updater.model, weights, name, CheckpointError)
-        scores = training.validator(training.updater.model)
-        bleu = "" if scores.bleu is None else f", dev BLEU {scores.bleu:.2f} (greedy)"
-        say(f"{name}: dev loss {scores.loss:.3f}{bleu}")
-        results.append((-scores.loss if scores.bleu is None else scores.bleu, name, weights, scores))
-    _, name, weights, scores = max(results, key=lambda result: result[0])
-    say(f"kept for translating: {name}")
-    origin: dict[str, str | int | float] = {"weights": name, "dev_loss": scores.loss}
-    return weights, origin if scores.bleu is None else {**origin, "dev_bleu_greedy": scores.bleu}

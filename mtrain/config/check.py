@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import NamedTuple
 
-from mtrain.config.schema import Config
+from mtrain.config.schema import Config, TrainingConfig
 from mtrain.languages import complaint
 
 
@@ -38,21 +38,22 @@ RANGES = (
         "at least 0",
         lambda value: value >= 0,
         """run.seed run.threads corpus.test_pairs training.max_updates training.max_epochs training.max_minutes
-        training.patience training.clip_norm training.validate_pairs training.average_checkpoints
+        training.patience training.save_every_minutes training.weight_decay training.clip_norm
+        training.validate_pairs training.average_checkpoints
         decoding.length_penalty decoding.max_length_extra""",
     ),
     Range(
         "above 0",
         lambda value: value > 0,
-        "training.learning_rate_scale training.adam_epsilon decoding.max_length_factor",
+        "training.learning_rate training.learning_rate_scale training.adam_epsilon decoding.max_length_factor",
     ),
     Range(
         "at least 0 and below 1",
         lambda value: 0 <= value < 1,
         """model.dropout model.attention_dropout training.adam_beta1 training.adam_beta2
-        training.label_smoothing""",
+        training.label_smoothing training.average_decay batches.bpe_dropout""",
     ),
-    Range("from 0 to 1", lambda value: 0 <= value <= 1, "training.cooldown"),
+    Range("from 0 to 1", lambda value: 0 <= value <= 1, "training.cooldown batches.strip_punctuation"),
     Range("from 0.98 to 1, as SentencePiece demands", lambda value: 0.98 <= value <= 1, "tokenizer.character_coverage"),
     Range(
         "from 300, for 256 bytes, 4 special symbols and some pieces, to 1,000,000",
@@ -111,9 +112,7 @@ def _training_rules(config: Config) -> Iterator[BrokenRule]:
             ("training.max_updates", "training.max_epochs", "training.max_minutes"),
             "training would never stop; set one of training.max_updates, max_epochs and max_minutes above 0",
         )
-    if training.cooldown and not (training.max_updates or training.max_minutes):
-        text = "training.cooldown needs an end to fall towards; set training.max_updates or training.max_minutes"
-        yield BrokenRule(("training.cooldown",), text)
+    yield from _learning_rate_rules(training)
     if training.average_checkpoints > training.keep_checkpoints:
         yield BrokenRule(
             ("training.average_checkpoints", "training.keep_checkpoints"),
@@ -126,3 +125,24 @@ def _training_rules(config: Config) -> Iterator[BrokenRule]:
             f"batches.max_tokens_per_sentence {batches.max_tokens_per_sentence} does not fit into "
             f"batches.max_tokens_per_batch {batches.max_tokens_per_batch}",
         )
+
+
+def _learning_rate_rules(training: TrainingConfig) -> Iterator[BrokenRule]:
+    schedule = training.schedule
+    falls_to_the_end = schedule in ("cosine", "linear")
+    unknown_end = not (training.max_updates or training.max_minutes)
+    if unknown_end and training.cooldown:
+        text = "training.cooldown needs an end to fall towards; set training.max_updates or training.max_minutes"
+        yield BrokenRule(("training.cooldown",), text)
+    if unknown_end and falls_to_the_end:
+        text = f"{schedule} needs an end to fall towards; set training.max_updates or training.max_minutes"
+        yield BrokenRule(("training.schedule",), text)
+    if training.cooldown and falls_to_the_end:
+        text = f"{schedule} falls to zero by itself; set training.cooldown 0 or another training.schedule"
+        yield BrokenRule(("training.cooldown", "training.schedule"), text)
+    if schedule == "noam" and training.learning_rate != TrainingConfig.learning_rate:
+        text = "noam has its own peak; set another training.schedule, or training.learning_rate_scale instead"
+        yield BrokenRule(("training.learning_rate", "training.schedule"), text)
+    if training.optimizer == "adam" and training.weight_decay > 0:
+        text = f"training.weight_decay {training.weight_decay:g} is for adamw; set training.optimizer adamw, or 0"
+        yield BrokenRule(("training.weight_decay", "training.optimizer"), text)

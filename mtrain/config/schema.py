@@ -60,6 +60,8 @@ class BatchesConfig:
 
     max_tokens_per_batch: int = option(4096, "Rows times the longest side of a micro-batch, padding included.")
     max_tokens_per_sentence: int = option(256, "Training pairs with a longer side are left out, and counted.")
+    bpe_dropout: float = option(0.0, "Probability of skipping a BPE merge, drawn afresh each epoch (Provilkov et al. 2020).")
+    strip_punctuation: float = option(0.0, "Share of the training sources that lose their punctuation, drawn afresh each epoch.")
 
 
 @dataclass(frozen=True)
@@ -86,9 +88,13 @@ class TrainingConfig:
     max_minutes: float = option(0.0, "Stop after about so many minutes, validations included; their number of updates is fixed at the first validation. 0: no limit.")
     patience: int = option(0, "Stop after so many validations in a row without a better dev loss; 0: never.")
     accumulate: int = option(1, "Micro-batches that make one update.")
-    learning_rate_scale: float = option(1.0, "Factor on the Noam learning rate (paper section 5.3).")
+    schedule: Literal["noam", "inverse_sqrt", "cosine", "linear", "constant"] = option("noam", "How the learning rate goes on after its warm-up; cosine and linear fall to zero at the end of the run.")
+    learning_rate: float = option(5e-4, "Peak learning rate of every schedule but noam, whose peak is 1 / sqrt(d_model * warmup_updates).")
+    learning_rate_scale: float = option(1.0, "Factor on the learning rate of any schedule.")
     warmup_updates: int = option(4000, "Updates over which the learning rate rises.")
-    cooldown: float = option(0.0, "Share of the run, at its end, over which the learning rate falls to zero; needs max_updates or max_minutes.")
+    cooldown: float = option(0.0, "Share of the run, at its end, over which the learning rate falls to zero; needs max_updates or max_minutes, and where these are changed later, it jumps.")
+    optimizer: Literal["adam", "adamw"] = option("adam", "Adam, or Adam with decoupled weight decay (Loshchilov & Hutter 2019).")
+    weight_decay: float = option(0.0, "Share, times the learning rate, by which AdamW shrinks matrices at each update; never biases and norms.")
     adam_beta1: float = option(0.9, "Adam's decay of the gradient's mean.")
     adam_beta2: float = option(0.98, "Adam's decay of the gradient's square.")
     adam_epsilon: float = option(1e-9, "Adam's guard against division by zero.")
@@ -96,11 +102,14 @@ class TrainingConfig:
     clip_norm: float = option(1.0, "Largest global norm of the gradient; 0: no clipping.")
     precision: Literal["auto", "fp32", "bf16"] = option("auto", "Arithmetic of matrix products; auto: bf16 where the hardware has it.")
     log_every_updates: int = option(50, "Updates between two lines of the journal.")
+    tensorboard: bool = option(False, "Write the journal's numbers for TensorBoard as well, into <run.folder>/tensorboard.")
     validate_every_updates: int = option(1000, "Updates between two validations on dev.")
     validate_pairs: int = option(500, "Dev pairs, spread evenly, that are translated greedily for dev BLEU; 0: none.")
     save_every_updates: int = option(1000, "Updates between two checkpoints.")
+    save_every_minutes: float = option(10.0, "Minutes without a checkpoint after which one is written all the same; 0: none.")
     keep_checkpoints: int = option(5, "Latest checkpoints kept; the best one is kept besides.")
     average_checkpoints: int = option(5, "Latest checkpoints averaged at the end; below 2: none.")
+    average_decay: float = option(0.0, "Decay of a moving average of the weights over all updates, kept for translating where it is better on dev; 0: none.")
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,14 @@
     checkpoints/update-00001000/
         model.safetensors      weights
         optimizer.safetensors  what the optimiser remembers
-        state.json             format version, training state, fingerprint of the settings, hashes of the other two
+        average.safetensors    the moving average of the weights, where there is one
+        state.json             format version, training state, fingerprint of the settings, hashes of the others
 
 Random numbers are not in it: they are a function of the seed and the update. Nothing is unpickled.
+
+Training also saves between the regular updates: when it is interrupted, or every so many minutes. Such a checkpoint is
+called `passing-…` and goes when the next one is written, so that a run that was interrupted ends with the same
+checkpoints, and the same mean of them, as its twin that was not.
 """
 
 import json
@@ -20,14 +25,14 @@ from torch import Tensor
 
 from mtrain.console import warn
 from mtrain.errors import CheckpointError
-from mtrain.model.transformer import Transformer
-from mtrain.model.weights import named_weights, restore_weights, save_tensors
+from mtrain.model.weights import save_tensors
 from mtrain.storage import folder_written_whole, sha256
-from mtrain.training.optimizer import optimizer_tensors, restore_optimizer
 from mtrain.training.state import TrainingState
 
 FORMAT_VERSION = 1
 
+# The tensors of each file of a checkpoint, by the file's name: model, optimizer and perhaps average.
+TensorFiles = dict[str, dict[str, Tensor]]
 Fingerprint = dict[str, str | int | float | bool]
 
 
@@ -40,19 +45,25 @@ class Checkpoints:
     keep: int
 
     def all(self) -> list[Path]:
-        """Return the whole checkpoints, oldest first."""
-        return sorted(path for path in self.folder.glob("update-*") if path.suffix == "")
+        """Return the whole regular checkpoints, oldest first."""
+        return self._whole("update-*")
 
     def path(self, update: int) -> Path:
         """Return the folder of the checkpoint made after `update`."""
         return self.folder / f"update-{update:08d}"
 
-    def save(self, model: Transformer, optimizer: torch.optim.Adam, state: TrainingState) -> None:
+    def latest(self) -> Path | None:
+        """Return the checkpoint to go on from, regular or passing."""
+        return max(self._any(), key=_update_of, default=None)
+
+    def save(self, tensors: TensorFiles, state: TrainingState, passing: bool = False) -> None:
         """Write a checkpoint, then remove those that are neither among the latest nor the best."""
+        outdated = self._whole("passing-*")
+        where = self.folder / f"passing-{state.update:08d}" if passing else self.path(state.update)
         try:
-            with folder_written_whole(self.path(state.update)) as partial:
-                save_tensors(named_weights(model), partial / "model.safetensors")
-                save_tensors(optimizer_tensors(model, optimizer), partial / "optimizer.safetensors")
+            with folder_written_whole(where) as partial:
+                for name, part in tensors.items():
+                    save_tensors(part, partial / f"{name}.safetensors")
                 hashes = {part.name: sha256(part) for part in sorted(partial.iterdir())}
                 description = {
                     "format_version": FORMAT_VERSION,
@@ -63,39 +74,43 @@ class Checkpoints:
                 }
                 (partial / "state.json").write_text(json.dumps(description, indent=2), encoding="utf-8")
         except OSError as error:
-            where = self.path(state.update)
             raise CheckpointError(f"{where}: cannot be written: {error}. {self._still_there()}") from error
-        self._prune(state.best_update)
+        outdated += self.all()[: -self.keep]
+        self._remove(path for path in outdated if path not in (where, self.path(state.best_update)))
 
-    def load_latest(self, model: Transformer, optimizer: torch.optim.Adam) -> TrainingState | None:
-        """Put the latest checkpoint into model and optimiser and return its state; None where there is none.
+    def load_latest(self) -> tuple[TensorFiles, TrainingState] | None:
+        """Return the tensors and the state of the latest checkpoint; None where there is none.
 
         Raises: CheckpointError where it is damaged, of another format, or made with other settings.
         """
-        if not self.all():
+        latest = self.latest()
+        if latest is None:
             return None
-        latest = self.all()[-1]
         description = self._description(latest)
-        restore_weights(model, self._tensors(latest, "model.safetensors", description), str(latest), CheckpointError)
-        restore_optimizer(model, optimizer, self._tensors(latest, "optimizer.safetensors", description))
+        tensors = {Path(part).stem: self._tensors(latest, part, description) for part in description["sha256"]}
         if description["threads"] != torch.get_num_threads():
             warn(
                 f"{latest} was made with {description['threads']} threads, this run has {torch.get_num_threads()}: "
                 "it goes on, but not bit for bit as it would have."
             )
-        return TrainingState(**description["state"])
+        return tensors, TrainingState(**description["state"])
 
     def weights(self, checkpoints: Iterable[Path]) -> Iterable[dict[str, Tensor]]:
         """Yield the verified weights of each of these checkpoints."""
         for checkpoint in checkpoints:
             yield self._tensors(checkpoint, "model.safetensors", self._description(checkpoint))
 
-    def _prune(self, best_update: int) -> None:
-        for checkpoint in self.all()[: -self.keep]:
-            if checkpoint != self.path(best_update):
-                removed = checkpoint.with_suffix(".removed")  # no longer a checkpoint, should a kill come half-way
-                checkpoint.rename(removed)
-                shutil.rmtree(removed)
+    def _any(self) -> list[Path]:
+        return [*self._whole("passing-*"), *self.all()]
+
+    def _whole(self, pattern: str) -> list[Path]:
+        return sorted(path for path in self.folder.glob(pattern) if path.suffix == "")
+
+    def _remove(self, checkpoints: Iterable[Path]) -> None:
+        for checkpoint in checkpoints:
+            removed = checkpoint.with_suffix(".removed")  # no longer a checkpoint, should a kill come half-way
+            checkpoint.rename(removed)
+            shutil.rmtree(removed)
 
     def _description(self, checkpoint: Path) -> dict:  # type: ignore[type-arg]
         try:
@@ -134,10 +149,14 @@ class Checkpoints:
             raise self._damaged(checkpoint, name, error) from error
 
     def _damaged(self, checkpoint: Path, part: str, error: Exception) -> CheckpointError:
-        others = [path for path in self.all() if path != checkpoint]
+        others = sorted((path for path in self._any() if path != checkpoint), key=_update_of)
         cure = f"Delete that folder to go on from {others[-1]}." if others else "Delete that folder to start afresh."
         return CheckpointError(f"{checkpoint}: {part} is damaged or missing ({error}). {cure}")
 
     def _still_there(self) -> str:
-        latest = f"The latest checkpoint, {self.all()[-1]}, is whole" if self.all() else "There is no checkpoint yet"
+        latest = f"The latest checkpoint, {self.latest()}, is whole" if self.latest() else "There is no checkpoint yet"
         return f"{latest}; run the same command again when the cause is gone."
+
+
+def _update_of(checkpoint: Path) -> int:
+    return int(checkpoint.name.partition("-")[2])

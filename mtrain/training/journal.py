@@ -1,31 +1,56 @@
-"""What training tells: a line an interval on stderr, and the same as a record in `metrics.jsonl`."""
+"""What training tells: a line an interval on stderr, the same as a record in `metrics.jsonl`, and for TensorBoard."""
 
 import json
 import math
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import torch
 
 from mtrain.config.schema import TrainingConfig
 from mtrain.console import progress_bar, say, warn
-from mtrain.errors import TrainingError
 from mtrain.storage import write_whole
 from mtrain.training.state import TrainingState
 from mtrain.training.step import UpdateReport
+from mtrain.training.tensorboard import TensorBoard
 from mtrain.training.validation import DevScores
 
 # A model that knows its source gains more than this on it (nats per target token) soon after warm-up.
 _SOURCE_GAIN_EXPECTED = 0.05
 
 
-class Journal:
-    """Gathers updates between two lines. Use as a context manager: it holds the file and the progress bar."""
+# Updates in a row without a finite gradient after which more of them are a waste.
+_SKIPPED_IN_A_ROW = 5
 
-    def __init__(self, file: Path, state: TrainingState, config: TrainingConfig) -> None:
+
+class Record(NamedTuple):
+    """One update: what it saw, and where in the data (`epoch`, `position`) it stood."""
+
+    update: int
+    epoch: int
+    position: int
+    learning_rate: float
+    report: UpdateReport
+
+
+class Journal:
+    """Gathers updates between two lines. Use as a context manager: it holds the file and the progress bar.
+
+    `file` is None in a process that has nothing to write.
+    """
+
+    def __init__(self, file: Path | None, state: TrainingState, config: TrainingConfig) -> None:
         self._config = config
-        _forget_after(file, state.update)
-        self._stream = file.open("a", encoding="utf-8", newline="\n")
+        self._tensorboard = None
+        if file and config.tensorboard:
+            self._tensorboard = TensorBoard(file.parent / "tensorboard", state.update)
+        if file:
+            _forget_after(file, state.update)
+        self._stream = file.open("a", encoding="utf-8", newline="\n") if file else None
         self._bar = progress_bar("fit", state.total_updates(config) or None, "update", done=state.update)
+        self._in_a_row = 0
+        self._waited = 0.0
         self.start_interval()
 
     def __enter__(self) -> "Journal":
@@ -33,52 +58,56 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         self._bar.close()
-        self._stream.close()
+        if self._stream:
+            self._stream.close()
+        if self._tensorboard:
+            self._tensorboard.close()
 
-    def record(self, report: UpdateReport, state: TrainingState) -> None:
-        """Take in one update; nothing is read back from the device yet."""
-        self._reports.append(report)
-        self._bar.total = state.total_updates(self._config) or None
-        self._bar.set_postfix_str(f"{state.seconds / 60:.1f} min", refresh=False)
+    def record(self, report: UpdateReport, before: TrainingState, learning_rate: float) -> None:
+        """Take in one update, made from the state `before` it; nothing is read back from the device yet."""
+        self._records.append(Record(before.update + 1, before.epoch, before.position, learning_rate, report))
+        self._bar.total = before.total_updates(self._config) or None
+        self._bar.set_postfix_str(f"{before.seconds / 60:.1f} min", refresh=False)
         self._bar.update(1)
 
     def start_interval(self) -> None:
         """Start counting, and the clock of tokens per second, from here."""
-        self._reports: list[UpdateReport] = []
+        self._records: list[Record] = []
         self._since = time.perf_counter()
 
-    def write_interval(self, state: TrainingState, learning_rate: float) -> None:
-        """Print and store the updates since the last line. Raises: TrainingError on a non-finite loss or gradient."""
-        reports = self._reports
-        if not reports:
-            return
-        tokens = sum(report.target_tokens for report in reports)
-        loss = sum(report.loss.item() for report in reports) / tokens
-        nll = sum(report.nll.item() for report in reports) / tokens
-        gradient_norms = [report.gradient_norm.item() for report in reports]
-        gradient_norm = sum(gradient_norms) / len(gradient_norms)
-        speed = tokens / (time.perf_counter() - self._since)
-        padding = 1 - sum(r.real_tokens for r in reports) / sum(r.padded_tokens for r in reports)
-        record = {
-            "loss": loss,
-            "perplexity": _perplexity(nll),
-            "learning_rate": learning_rate,
-            "gradient_norm": gradient_norm,
-            "target_tokens_per_second": round(speed),
-            "padding_share": round(padding, 4),
+    def write_interval(self, state: TrainingState, seconds_waited: float) -> Record | None:
+        """Print and store the updates since the last line; return the last of too many in a row that were skipped.
+
+        `seconds_waited` is the time spent waiting for data since the run began.
+        """
+        records = self._records
+        if not records:
+            return None
+        seconds = time.perf_counter() - self._since
+        norms = torch.stack([record.report.gradient_norm for record in records]).tolist()
+        finite = [record.report for record, norm in zip(records, norms, strict=True) if math.isfinite(norm)]
+        figures = _figures([record.report for record in records], finite, norms) | {
+            "learning_rate": records[-1].learning_rate,
+            "target_tokens_per_second": round(sum(record.report.target_tokens for record in records) / seconds),
+            "data_wait_share": round((seconds_waited - self._waited) / seconds, 4),
+            "skipped_updates": len(records) - len(finite),
         }
-        if not (math.isfinite(loss) and math.isfinite(gradient_norm)):
-            raise TrainingError(
-                f"update {state.update}: loss {loss}, gradient norm {gradient_norm}: training has blown up. "
-                "Run again to go on from the last checkpoint, with a lower training.learning_rate_scale or "
-                "training.precision=fp32 in a new run.folder if it comes back."
-            )
-        self._write("train", state, record)
-        say(
-            f"update {state.update:>6,}  epoch {state.epoch + 1}  loss {loss:.3f}  ppl {_perplexity(nll):.1f}  "
-            f"lr {learning_rate:.2e}  grad {gradient_norm:.2f}  {speed:,.0f} tok/s  padding {padding:.1%}"
-        )
+        self._waited = seconds_waited
+        self._write("train", state, figures)
+        say(_line(state, figures))
         self.start_interval()
+        return self._too_many_skipped(records, norms)
+
+    def _too_many_skipped(self, records: list[Record], norms: list[float]) -> Record | None:
+        skipped = [record for record, norm in zip(records, norms, strict=True) if not math.isfinite(norm)]
+        if skipped:
+            last = skipped[-1].update
+            warn(f"{len(skipped)} updates without a finite gradient were skipped, the last one was update {last:,}")
+        for record, norm in zip(records, norms, strict=True):
+            self._in_a_row = 0 if math.isfinite(norm) else self._in_a_row + 1
+            if self._in_a_row >= _SKIPPED_IN_A_ROW:
+                return record
+        return None
 
     def write_validation(self, state: TrainingState, scores: DevScores, is_best: bool) -> None:
         """Print and store a validation, with its sample translations."""
@@ -109,9 +138,38 @@ class Journal:
             )
 
     def _write(self, kind: str, state: TrainingState, record: dict[str, Any]) -> None:
-        place = {"kind": kind, "update": state.update, "epoch": state.epoch, "target_tokens": state.target_tokens}
-        self._stream.write(json.dumps({**place, "seconds": round(state.seconds, 1), **record}) + "\n")
+        if self._stream is None:
+            return
+        place = {"epoch": state.epoch, "target_tokens": state.target_tokens, "seconds": round(state.seconds, 1)}
+        self._stream.write(json.dumps({"kind": kind, "update": state.update, **place, **record}) + "\n")
         self._stream.flush()
+        if self._tensorboard:
+            self._tensorboard.write(kind, state.update, {**place, **record})
+
+
+def _figures(all_reports: list[UpdateReport], finite: list[UpdateReport], norms: list[float]) -> dict[str, Any]:
+    """Return means over an interval: of what was learnt from for the losses, None where that is nothing."""
+    tokens = sum(report.target_tokens for report in finite)
+    norms = [norm for norm in norms if math.isfinite(norm)]
+    real, padded = sum(r.real_tokens for r in all_reports), sum(r.padded_tokens for r in all_reports)
+    return {
+        "loss": torch.stack([report.loss for report in finite]).sum().item() / tokens if tokens else None,
+        "perplexity": _perplexity(torch.stack([r.nll for r in finite]).sum().item() / tokens) if tokens else None,
+        "gradient_norm": sum(norms) / len(norms) if norms else None,
+        "padding_share": round(1 - real / padded, 4),
+    }
+
+
+def _line(state: TrainingState, figures: dict[str, Any]) -> str:
+    learnt = "nothing learnt"
+    if figures["loss"] is not None:
+        learnt = f"loss {figures['loss']:.3f}  ppl {figures['perplexity']:.1f}  grad {figures['gradient_norm']:.2f}"
+    waited = figures["data_wait_share"]
+    return (
+        f"update {state.update:>6,}  epoch {state.epoch + 1}  {learnt}  lr {figures['learning_rate']:.2e}  "
+        f"{figures['target_tokens_per_second']:,} tok/s  padding {figures['padding_share']:.1%}"
+        f"{f'  waiting for data {waited:.1%}' if waited >= 0.01 else ''}"
+    )
 
 
 def _perplexity(nll: float) -> float:

@@ -1,15 +1,21 @@
 """The story of training, to be read aloud."""
 
+import signal
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from mtrain.batches.stream import TrainingStream
 from mtrain.config.schema import TrainingConfig
 from mtrain.console import say
+from mtrain.errors import Interrupted
+from mtrain.tokenizer import Tokenizer
 from mtrain.training.checkpoint import Checkpoints
+from mtrain.training.interruption import interruption
 from mtrain.training.journal import Journal
-from mtrain.training.schedule import cooldown_factor, noam
+from mtrain.training.nonfinite import blown_up
+from mtrain.training.processes import Processes
+from mtrain.training.schedule import learning_rate as scheduled
 from mtrain.training.state import TrainingState, stop_reason
 from mtrain.training.step import Updater
 from mtrain.training.validation import Validator
@@ -21,56 +27,103 @@ class Training:
 
     config: TrainingConfig
     stream: TrainingStream
+    tokenizer: Tokenizer
     updater: Updater
     validator: Validator
     checkpoints: Checkpoints
-    metrics_file: Path
+    processes: Processes
+    folder: Path
+
+    def resume(self) -> TrainingState:
+        """Put the latest checkpoint, where there is one, into the updater and return where training stands."""
+        found = self.checkpoints.load_latest()
+        if found is None:
+            return TrainingState()
+        tensors, state = found
+        self.updater.restore(tensors)
+        return state
+
+    def save(self, state: TrainingState, passing: bool = False) -> None:
+        """Write a checkpoint, in the process that writes."""
+        if self.processes.is_first:
+            self.checkpoints.save(self.updater.tensors(), state, passing)
 
 
 def fit(training: Training, state: TrainingState) -> str:
-    """Train from `state` on until there is a reason to stop; return that reason."""
-    config, model = training.config, training.updater.model
-    with Journal(training.metrics_file, state, config) as journal:
-        began = time.perf_counter() - state.seconds
-        while (reason := stop_reason(state, config)) is None:
-            batches = training.stream.take(state.epoch, state.position, config.accumulate)
-            learning_rate = _learning_rate(config, state, model.d_model)
-            report = training.updater.update(state.update + 1, batches, learning_rate)
-            _advance(state, training.stream, len(batches), report.target_tokens)
-            state.seconds = time.perf_counter() - began
-            journal.record(report, state)
+    """Train from `state` on until there is a reason to stop; return that reason.
 
-            is_best = False
+    Raises: Interrupted where a signal asked for an end; TrainingError where gradients stay non-finite.
+    """
+    config, processes = training.config, training.processes
+    metrics_file = training.folder / "metrics.jsonl" if processes.is_first else None
+    with Journal(metrics_file, state, config) as journal, interruption() as asked:
+        began = time.perf_counter() - state.seconds
+        saved_at = state.seconds
+        while (reason := stop_reason(state, config)) is None:
+            _update(training, state, journal)
+            seconds, signal_number = processes.largest(time.perf_counter() - began, asked.signal)
+            state.seconds = seconds
             ends = stop_reason(state, config) is not None
             validates = ends or state.update % config.validate_every_updates == 0
             saves = ends or state.update % config.save_every_updates == 0
-            if validates or saves or state.update % config.log_every_updates == 0:
-                journal.write_interval(state, learning_rate)
-            if validates:
-                scores = training.validator(model)
-                is_best = state.note_validation(scores.loss)
-                journal.write_validation(state, scores, is_best)
-                state.seconds = time.perf_counter() - began
-                if state.plan(config):
-                    say(f"{config.max_minutes:g} minutes are about {state.planned_updates:,} updates; it ends there")
+            if validates or saves or signal_number or state.update % config.log_every_updates == 0:
+                _write_interval(training, state, journal)
+            is_best = validates and _validate(training, state, journal, began)
             if saves or is_best or stop_reason(state, config):
-                training.checkpoints.save(model, training.updater.optimizer, state)
+                training.save(state)
+                saved_at = state.seconds
+            elif signal_number or 0 < config.save_every_minutes <= (state.seconds - saved_at) / 60:
+                training.save(state, passing=True)
+                saved_at = state.seconds
+            if signal_number:
+                raise _interrupted(state, int(signal_number))
             if validates or saves:
                 journal.start_interval()
     return reason
 
 
-def _learning_rate(config: TrainingConfig, state: TrainingState, d_model: int) -> float:
-    """Return the learning rate of the update to come."""
-    update = state.update + 1
-    cooled = cooldown_factor(update, state.total_updates(config), config.cooldown)
-    return config.learning_rate_scale * noam(update, d_model, config.warmup_updates) * cooled
-
-
-def _advance(state: TrainingState, stream: TrainingStream, batches: int, target_tokens: int) -> None:
+def _update(training: Training, state: TrainingState, journal: Journal) -> None:
+    """Make the next update and move the state behind it."""
+    batches = training.stream.take(state.epoch, state.position, training.config.accumulate)
+    learning_rate = _learning_rate(training.config, state, training.updater.model.d_model)
+    report = training.updater.update(state.update + 1, batches, learning_rate)
+    journal.record(report, state, learning_rate)
     state.update += 1
-    state.target_tokens += target_tokens
-    state.position += batches
-    if state.position >= stream.epoch_length(state.epoch):
+    state.target_tokens += report.target_tokens
+    state.position += len(batches)
+    if state.position >= training.stream.epoch_length(state.epoch):
         state.epoch, state.position = state.epoch + 1, 0
         say(f"update {state.update:>6,}  epoch {state.epoch} is over")
+
+
+def _write_interval(training: Training, state: TrainingState, journal: Journal) -> None:
+    bad = journal.write_interval(state, training.stream.seconds_waited)
+    if bad:
+        batches = training.stream.take(bad.epoch, bad.position, training.config.accumulate)
+        raise blown_up(bad.update, batches, training.tokenizer, training.folder)
+
+
+def _validate(training: Training, state: TrainingState, journal: Journal, began: float) -> bool:
+    """Let the first process look at dev, and all take over what it found; return whether this is the best so far."""
+    is_best = False
+    if training.processes.is_first:
+        scores = training.validator(training.updater.model)
+        is_best = state.note_validation(scores.loss)
+        journal.write_validation(state, scores, is_best)
+        state.seconds = time.perf_counter() - began
+        if state.plan(training.config):
+            minutes = training.config.max_minutes
+            say(f"{minutes:g} minutes are about {state.planned_updates:,} updates; it ends there")
+    vars(state).update(training.processes.agree(asdict(state)))
+    return is_best
+
+
+def _interrupted(state: TrainingState, signal_number: int) -> Interrupted:
+    name = signal.Signals(signal_number).name
+    text = f"stopped by {name} after update {state.update:,}, all saved; run the same command again to go on"
+    return Interrupted(text, signal_number)
+
+
+def _learning_rate(config: TrainingConfig, state: TrainingState, d_model: int) -> float:
+    """Return the learning rate of the update to come."""
+    return scheduled(config, state.update + 1, state.total_updates(config), d_model)

@@ -34,7 +34,6 @@ class TrainingState:
         self.validations_without_gain += 1
         return False
 
-
     def plan(self, config: TrainingConfig) -> bool:
         """Turn a budget in minutes into a number of updates, by the speed so far; False where there is none to turn."""
         if not config.max_minutes or self.planned_minutes == config.max_minutes:

@@ -1,15 +1,22 @@
 """One update: gradients of all its micro-batches, clipped, and one step of the optimiser."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from mtrain.batches.collate import Batch
+from mtrain.batches.collate import Batch, split_batch
+from mtrain.errors import CheckpointError
 from mtrain.model.transformer import Transformer
+from mtrain.model.weights import named_weights, restore_weights
 from mtrain.runtime import seed_from
+from mtrain.training.checkpoint import TensorFiles
+from mtrain.training.moving_average import MovingAverage
 from mtrain.training.objective import Loss, smoothed_cross_entropy
+from mtrain.training.optimizer import optimizer_tensors, restore_optimizer
+from mtrain.training.processes import ALONE, Processes
 
 
 @dataclass(frozen=True)
@@ -33,45 +40,111 @@ def batch_loss(model: Transformer, batch: Batch, smoothing: float, precision: to
         return smoothed_cross_entropy(hidden_MD, model.output.weight, batch.labels_M, smoothing)
 
 
-@dataclass(frozen=True)
-class Updater:
-    """Turns micro-batches into updates of one model. Dropout at update u is a function of (seed, u, micro-batch)."""
+class BatchLoss(nn.Module):
+    """`batch_loss` as one module, which is what several processes can share the gradients of."""
 
-    model: Transformer
-    optimizer: torch.optim.Adam
-    smoothing: float
-    clip_norm: float
-    precision: torch.dtype
-    seed: int
+    def __init__(self, model: Transformer, smoothing: float, precision: torch.dtype) -> None:
+        super().__init__()
+        self.model = model
+        self._smoothing = smoothing
+        self._precision = precision
+
+    def forward(self, batch: Batch) -> Loss:
+        """Return the summed loss of one micro-batch."""
+        return batch_loss(self.model, batch, self._smoothing, self._precision)
+
+
+class Updater:
+    """Turns micro-batches into updates of one model. Dropout at update u is a function of (seed, u, micro-batch).
+
+    `pieces` is how many parts each micro-batch is cut into to be computed one after the other: 1 where memory allows.
+    """
+
+    def __init__(
+        self,
+        loss: BatchLoss,
+        optimizer: torch.optim.Adam,
+        clip_norm: float,
+        seed: int,
+        processes: Processes = ALONE,
+        average: MovingAverage | None = None,
+    ) -> None:
+        self.model = loss.model
+        self.optimizer = optimizer
+        self.average = average
+        self.pieces = 1
+        self._loss = processes.parallel(loss)
+        self._clip_norm = clip_norm
+        self._seed = seed
+        self._processes = processes
 
     def update(self, number: int, batches: Sequence[Batch], learning_rate: float) -> UpdateReport:
         """Make update `number`.
 
         The gradient is that of the loss summed over all micro-batches, divided once by all their target tokens.
+        Where it is not finite, neither weights nor optimiser change; the report's gradient norm tells.
         """
-        self.model.train()
-        device = self.model.output.weight.device
         target_tokens = sum(batch.target_tokens for batch in batches)
-        losses = []
-        for index, batch in enumerate(batches):
-            seed_from(self.seed, "update", number, index)
-            loss = batch_loss(self.model, batch.to(device), self.smoothing, self.precision)
-            (loss.smoothed / target_tokens).backward()  # type: ignore[no-untyped-call]
-            losses.append(Loss(loss.smoothed.detach(), loss.nll))
+        loss, nll = self.gradient(number, batches)
         gradient_norm = self._clip()
-        for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate
-        self.optimizer.step()
-        self.optimizer.zero_grad()
+        self._step(learning_rate, gradient_norm)
+        if self.average:
+            self.average.take_in(number)
         return UpdateReport(
-            loss=torch.stack([loss.smoothed for loss in losses]).sum(),
-            nll=torch.stack([loss.nll for loss in losses]).sum(),
+            loss=loss,
+            nll=nll,
             gradient_norm=gradient_norm,
             target_tokens=target_tokens,
             real_tokens=target_tokens + sum(batch.source_tokens for batch in batches),
             padded_tokens=sum(batch.padded_tokens for batch in batches),
         )
 
+    def tensors(self) -> TensorFiles:
+        """Return all that a checkpoint must hold for the next update to be the same."""
+        tensors = {"model": named_weights(self.model), "optimizer": optimizer_tensors(self.model, self.optimizer)}
+        return tensors | ({"average": self.average.weights} if self.average else {})
+
+    def restore(self, tensors: TensorFiles) -> None:
+        """Put back what `tensors` returned. Raises: CheckpointError where something is missing."""
+        restore_weights(self.model, tensors["model"], "the checkpoint", CheckpointError)
+        restore_optimizer(self.model, self.optimizer, tensors["optimizer"])
+        if self.average:
+            self.average.restore(tensors["average"])
+
+    def gradient(self, number: int, batches: Sequence[Batch]) -> tuple[Tensor, Tensor]:
+        """Leave the gradient of update `number` in the parameters, and return the sums of loss and nll."""
+        self.model.train()
+        target_tokens = sum(batch.target_tokens for batch in batches)
+        sums = torch.zeros(2, device=self.model.output.weight.device)
+        mine = list(enumerate(batches))[self._processes.rank :: self._processes.count]
+        # At the end of an epoch there may be fewer micro-batches than processes; one that has none takes part with a
+        # gradient of nothing, because the others wait for it.
+        share = self._processes.count / target_tokens if mine else 0.0
+        parts = [
+            (index, part, piece)
+            for index, batch in mine or [(0, batches[0])]
+            for part, piece in enumerate(split_batch(batch, self.pieces) if self.pieces > 1 else [batch])
+        ]
+        for index, part, batch in parts:
+            seed_from(self._seed, "update", number, index, *([part] if part else []))
+            exchanges = (index, part) == parts[-1][:2]
+            with nullcontext() if exchanges else self._processes.silence(self._loss):
+                loss = self._loss(batch.to(sums.device))
+                (loss.smoothed * share).backward()
+            if mine:
+                sums += torch.stack((loss.smoothed.detach(), loss.nll))
+        total = self._processes.total(sums)
+        return total[0], total[1]
+
     def _clip(self) -> Tensor:
-        limit = self.clip_norm or float("inf")
+        limit = self._clip_norm or float("inf")
         return torch.nn.utils.clip_grad_norm_(self.model.parameters(), limit, foreach=True)
+
+    def _step(self, learning_rate: float, gradient_norm: Tensor) -> None:
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate
+        # The fused optimisers leave everything as it is where this is 1, on the device itself: nobody has to look.
+        skip = gradient_norm.isfinite().logical_not().float()
+        self.optimizer.found_inf = skip  # type: ignore[attr-defined]
+        self.optimizer.step()
+        self.optimizer.zero_grad()

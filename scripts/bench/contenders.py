@@ -26,7 +26,7 @@ from mtrain.model.build import build_model
 from mtrain.runtime import keep_freed_memory, set_threads
 from mtrain.tokenizer import BOS, EOS, PAD
 from mtrain.training.optimizer import build_optimizer
-from mtrain.training.step import Updater
+from mtrain.training.step import BatchLoss, Updater
 
 VOCABULARY, WIDTH, HEADS, INNER, LAYERS = 8000, 256, 4, 1024, 3
 DROPOUT, SMOOTHING, CLIP, RATE = 0.1, 0.1, 1.0, 1e-4
@@ -57,7 +57,8 @@ def mtrain_contender(precision: str, device: torch.device) -> Train:
     keep_freed_memory()
     config = ModelConfig(WIDTH, HEADS, INNER, LAYERS, LAYERS, DROPOUT)
     model = build_model(config, VOCABULARY).to(device)
-    updater = Updater(model, build_optimizer(model, TrainingConfig()), SMOOTHING, CLIP, DTYPES[precision], seed=1)
+    loss = BatchLoss(model, SMOOTHING, DTYPES[precision])
+    updater = Updater(loss, build_optimizer(model, TrainingConfig()), CLIP, seed=1)
     return lambda batch: updater.update(1, [batch], RATE)
 
 

@@ -7,17 +7,20 @@ from mtrain.batches.collate import collate
 from mtrain.config.schema import TrainingConfig
 from mtrain.model.build import build_model
 from mtrain.model.weights import named_weights
+from mtrain.training.moving_average import MovingAverage
 from mtrain.training.optimizer import build_optimizer, optimizer_tensors, restore_optimizer
-from mtrain.training.step import Updater
+from mtrain.training.step import BatchLoss, Updater
 from mtrain.training.validation import dev_losses
 
 
 @pytest.fixture
 def updater(model_config):
-    def make(dropout=0.0, clip_norm=0.0, seed=1):
+    def make(dropout=0.0, clip_norm=0.0, seed=1, average_decay=0.0):
         torch.manual_seed(3)
         model = build_model(model_config(dropout=dropout), 40)
-        return Updater(model, build_optimizer(model, TrainingConfig()), 0.1, clip_norm, torch.float32, seed)
+        average = MovingAverage(model, average_decay) if average_decay else None
+        loss, optimizer = BatchLoss(model, 0.1, torch.float32), build_optimizer(model, TrainingConfig())
+        return Updater(loss, optimizer, clip_norm, seed, average=average)
 
     return make
 
@@ -101,3 +104,36 @@ def test_dev_loss_is_per_token_and_a_lone_sentence_has_no_other_source(updater, 
     assert whole == pytest.approx(alone, rel=1e-4)
     assert gain is not None
     assert no_gain is None
+
+
+def test_a_batch_in_pieces_gives_the_gradient_of_the_whole(updater, sentences):
+    batch = parts_of(sentences(7), sentences(7, seed=1), [7])
+    gradients = []
+    for pieces in (1, 2, 3, 7, 9):
+        one = updater()
+        one.pieces = pieces
+        one.gradient(1, batch)
+        gradients.append({name: p.grad.clone() for name, p in one.model.named_parameters()})
+    for other in gradients[1:]:
+        for name, gradient in gradients[0].items():
+            torch.testing.assert_close(other[name], gradient, rtol=1e-4, atol=1e-6)
+
+
+def test_the_moving_average_is_the_formula_and_outlives_a_checkpoint(updater, sentences):
+    batch = parts_of(sentences(4), sentences(4, seed=1), [4])
+    one = updater(average_decay=0.3)
+    expected = {name: weight.clone() for name, weight in named_weights(one.model).items()}
+    for number in range(1, 5):
+        one.update(number, batch, 1e-2)
+        decay = min(0.3, (1 + number) / (10 + number))
+        for name, weight in named_weights(one.model).items():
+            expected[name] = decay * expected[name] + (1 - decay) * weight
+    for name, weight in expected.items():
+        torch.testing.assert_close(one.average.weights[name], weight)
+    stored = {file: {name: tensor.clone() for name, tensor in part.items()} for file, part in one.tensors().items()}
+    other = updater(average_decay=0.3)
+    other.restore(stored)
+    for each in (one, other):
+        each.update(5, batch, 1e-2)
+    for name, weight in one.average.weights.items():
+        assert torch.equal(weight, other.average.weights[name])

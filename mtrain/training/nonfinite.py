@@ -1,0 +1,28 @@
+"""What to tell of a loss or gradient that has become infinite or no number at all."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from mtrain.batches.collate import Batch
+from mtrain.errors import TrainingError
+from mtrain.storage import write_whole
+from mtrain.tokenizer import EOS, Tokenizer
+
+
+def blown_up(update: int, batches: Sequence[Batch], tokenizer: Tokenizer, run: Path) -> TrainingError:
+    """Write the sentence pairs of the update as text into the run's folder, and return the error that says so."""
+    file = run / f"non-finite-update-{update}.tsv"
+    pairs = [pair for batch in batches for pair in _pairs(batch, tokenizer)]
+    write_whole(file, "".join(f"{source}\t{target}\n" for source, target in pairs))
+    return TrainingError(
+        f"update {update}: the gradient is not finite, as in the updates before it; none of them was applied. Its "
+        f"sentence pairs are in {file}. If they look like any others, training has blown up: begin again in a new "
+        "run.folder with a lower learning rate, a longer warm-up, or training.precision=fp32."
+    )
+
+
+def _pairs(batch: Batch, tokenizer: Tokenizer) -> list[tuple[str, str]]:
+    sides = [batch.source.src_BS.tolist(), batch.tgt_in_BT.tolist()]
+    # Padding and the marks of begin and end are ids below EOS or EOS itself.
+    texts = [[tokenizer.decode([i for i in row if i > EOS]) for row in rows] for rows in sides]
+    return list(zip(*texts, strict=True))

@@ -1,0 +1,94 @@
+"""Adam and AdamW: one step by hand, what decays and what does not, and going on exactly."""
+
+import pytest
+import torch
+
+from mtrain.config.schema import TrainingConfig
+from mtrain.model.build import build_model
+from mtrain.model.weights import named_weights
+from mtrain.training.optimizer import build_optimizer, optimizer_tensors, restore_optimizer
+
+RATE, DECAY = 0.01, 0.5
+
+
+@pytest.fixture
+def make(model_config):
+    def make(optimizer, weight_decay=0.0):
+        torch.manual_seed(3)
+        model = build_model(model_config(), 40)
+        settings = TrainingConfig(optimizer=optimizer, weight_decay=weight_decay)
+        return model, build_optimizer(model, settings)
+
+    return make
+
+
+def step(model, optimizer, seed):
+    """Make one update with random gradients."""
+    generator = torch.Generator().manual_seed(seed)
+    for parameter in model.parameters():
+        parameter.grad = torch.randn(parameter.shape, generator=generator)
+    for group in optimizer.param_groups:
+        group["lr"] = RATE
+    optimizer.step()
+
+
+def copied(model):
+    return {name: weight.clone() for name, weight in named_weights(model).items()}
+
+
+def test_decay_is_apart_from_the_gradient_and_leaves_biases_and_norms_alone(make):
+    model, optimizer = make("adamw", DECAY)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(1.0)  # biases start at 0, where decay would not show
+    before = copied(model)
+    step(model, optimizer, seed=5)
+    decayed = set()
+    for name, parameter in model.named_parameters():
+        # First step: the corrected moments are g and g^2, so Adam moves each weight by the learning rate.
+        moved = before[name] - RATE * parameter.grad / (parameter.grad.abs() + 1e-9)
+        expected = moved - RATE * DECAY * before[name] if parameter.dim() == 2 else moved
+        torch.testing.assert_close(parameter.detach(), expected)
+        if not torch.allclose(parameter.detach(), moved):
+            decayed.add(name)
+    assert decayed == {name for name, weight in before.items() if weight.dim() == 2}
+    assert not any("bias" in name or "norm" in name for name in decayed)
+    assert any("embedding" in name for name in decayed)
+    # What Adam remembers knows nothing of the decay.
+    for parameter in model.parameters():
+        torch.testing.assert_close(optimizer.state[parameter]["exp_avg"], 0.1 * parameter.grad)
+
+
+def test_without_decay_adamw_is_adam(make):
+    (one, adam), (other, adamw) = make("adam"), make("adamw")
+    for seed in range(3):
+        step(one, adam, seed)
+        step(other, adamw, seed)
+    for name, weight in named_weights(one).items():
+        assert torch.equal(weight, named_weights(other)[name]), name
+
+
+def test_every_parameter_is_in_one_group(make):
+    model, optimizer = make("adamw", DECAY)
+    grouped = [id(parameter) for group in optimizer.param_groups for parameter in group["params"]]
+    assert sorted(grouped) == sorted(id(parameter) for parameter in model.parameters())
+
+
+@pytest.mark.parametrize(("optimizer", "weight_decay"), [("adam", 0.0), ("adamw", DECAY)])
+def test_going_on_from_saved_tensors_is_exact(make, optimizer, weight_decay):
+    model, first = make(optimizer, weight_decay)
+    for seed in range(3):
+        step(model, first, seed)
+    saved = {name: tensor.clone() for name, tensor in optimizer_tensors(model, first).items()}
+    assert saved.keys() == {
+        f"{kind}/{name}" for kind in ("step", "exp_avg", "exp_avg_sq") for name in named_weights(model)
+    }
+    other, again = make(optimizer, weight_decay)
+    for name, weight in named_weights(other).items():
+        weight.copy_(named_weights(model)[name])
+    restore_optimizer(other, again, saved)
+    for seed in (3, 4):
+        step(model, first, seed)
+        step(other, again, seed)
+    for name, weight in named_weights(model).items():
+        assert torch.equal(weight, named_weights(other)[name]), name
