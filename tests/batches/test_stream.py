@@ -177,12 +177,15 @@ def test_the_thread_ends_with_the_stream(make: Make, end: str) -> None:
 
 
 def digest(batches: list[Batch]) -> str:
-    return hashlib.sha256(b"".join(tensor.numpy().tobytes() for batch in batches for tensor in tensors(batch))).hexdigest()
+    parts = (tensor.numpy().tobytes() for batch in batches for tensor in tensors(batch))
+    return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
-def test_another_program_has_the_same_batches_and_ends_without_closing_the_stream(make: Make, prepared: Prepared) -> None:
+def test_another_program_has_the_same_batches_and_ends_without_closing_its_stream(
+    make: Make, prepared: Prepared
+) -> None:
     program = (
-        "import hashlib, sys; from pathlib import Path\n"
+        "import sys; from pathlib import Path\n"
         "sys.path.insert(0, str(Path(sys.argv[1]).parent))\n"
         "import test_stream as here; from mtrain.batches.store import read_prepared\n"
         "prepared = read_prepared(Path(sys.argv[2]))\n"
