@@ -7,11 +7,18 @@ import platform
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 
 import torch
 
 from mtrain import __version__
 from mtrain.errors import ConfigError
+
+resource: ModuleType | None
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None
 
 
 def choose_device(name: str) -> torch.device:
@@ -65,6 +72,16 @@ def keep_freed_memory() -> bool:
     trim_threshold, mmap_threshold, never = -1, -3, 1 << 30  # malloc.h: M_TRIM_THRESHOLD, M_MMAP_THRESHOLD
     set_option = ctypes.CDLL(None).mallopt
     return bool(set_option(mmap_threshold, never)) and bool(set_option(trim_threshold, never))
+
+
+def peak_memory(device: torch.device) -> int:
+    """Return the most bytes that this process has held so far: of the GPU, or of the machine; 0 where nobody knows."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    if resource is None:
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(peak) if sys.platform == "darwin" else 1024 * int(peak)
 
 
 def seed_from(*parts: int | str) -> None:

@@ -60,6 +60,14 @@ class TrainingStream:
         """Micro-batches in this epoch."""
         return len(self._order(epoch).result())
 
+    def largest(self, epoch: int) -> Batch:
+        """Return the micro-batch of this epoch that has the most places, padding included."""
+
+        def places(indices: Indices) -> int:
+            return len(indices) * int(self._lengths.source[indices].max() + self._lengths.target[indices].max())
+
+        return self._assemble(epoch, max(self._order(epoch).result(), key=places))
+
     def take(self, epoch: int, position: int, count: int) -> list[Batch]:
         """Return up to `count` micro-batches from `position` on, fewer at the end of the epoch."""
         began = time.perf_counter()

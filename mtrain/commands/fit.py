@@ -29,6 +29,7 @@ from mtrain.training.loop import Training
 from mtrain.training.loop import fit as fit_model
 from mtrain.training.moving_average import MovingAverage
 from mtrain.training.optimizer import build_optimizer
+from mtrain.training.preflight import preflight
 from mtrain.training.processes import Processes, join_processes, leave_processes
 from mtrain.training.state import TrainingState, stop_reason
 from mtrain.training.step import BatchLoss, Updater
@@ -92,6 +93,8 @@ def _fit(config: Config, device: torch.device, processes: Processes) -> None:
     if processes.is_first:
         write_whole(run / "config.yaml", dump_config(config))
         write_whole(run / "environment.json", json.dumps(environment(device, precision), indent=2) + "\n")
+    if reason is None:
+        preflight(training, state)
     reason = fit_model(training, state)
     say(f"training ends after update {state.update:,}, {state.seconds / 60:.1f} minutes ({reason})")
     if processes.is_first:
@@ -201,14 +204,15 @@ def _validator(config: Config, prepared: Prepared, tokenizer: Tokenizer, precisi
     if chosen:
         score(some_references, some_references, None, language, bleu_tokenizer)
 
-    def validate(model: Transformer) -> DevScores:
-        loss, source_gain = dev_losses(model, batches, precision)
+    def validate(model: Transformer, in_short: bool = False) -> DevScores:
+        loss, source_gain = dev_losses(model, batches[:1] if in_short else batches, precision)
         if not chosen:
             return DevScores(loss, source_gain, None, [])
-        with progress_bar("dev BLEU", count, "line") as bar:
-            translations = Translator(model, tokenizer, greedy, language).translate(some_sources, bar.update)
+        these = slice(_SAMPLES_SHOWN if in_short else count)
+        with progress_bar("dev BLEU", len(chosen[these]), "line") as bar:
+            translations = Translator(model, tokenizer, greedy, language).translate(some_sources[these], bar.update)
         hypotheses = [translation.text for translation in translations]
-        scores = score(hypotheses, some_references, None, language, bleu_tokenizer)
+        scores = score(hypotheses, some_references[these], None, language, bleu_tokenizer)
         samples = map(Sample, some_sources, some_references, hypotheses)
         return DevScores(loss, source_gain, scores.bleu, list(samples)[:_SAMPLES_SHOWN])
 

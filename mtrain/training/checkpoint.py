@@ -78,6 +78,22 @@ class Checkpoints:
         outdated += self.all()[: -self.keep]
         self._remove(path for path in outdated if path not in (where, self.path(state.best_update)))
 
+    def rehearse(self, tensors: TensorFiles) -> None:
+        """Write and read what a checkpoint will be, and leave nothing of it.
+
+        Raises: CheckpointError where the disk is too full or a tensor comes back as another.
+        """
+        place = self.folder / "rehearsal"
+        rehearsal = Checkpoints(place, self.fingerprint, keep=1)
+        try:
+            rehearsal.save(tensors, TrainingState())
+            loaded, _ = rehearsal.load_latest() or ({}, None)
+            for name, part in tensors.items():
+                if not all(torch.equal(tensor.cpu(), loaded[name][key]) for key, tensor in part.items()):
+                    raise CheckpointError(f"{place}: {name} is not what was written. Is the disk in order?")
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+
     def load_latest(self) -> tuple[TensorFiles, TrainingState] | None:
         """Return the tensors and the state of the latest checkpoint; None where there is none.
 

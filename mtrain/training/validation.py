@@ -1,7 +1,8 @@
 """How good the model is on dev: the loss, and whether the source matters for it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 
@@ -35,7 +36,11 @@ class DevScores:
     samples: Sequence[Sample]
 
 
-Validator = Callable[[Transformer], DevScores]
+class Validator(Protocol):
+    """Looks at dev; `in_short` only tries whether that works, on very little of it."""
+
+    def __call__(self, model: Transformer, in_short: bool = False) -> DevScores:
+        """Return how good the model is."""
 
 
 @torch.no_grad()
