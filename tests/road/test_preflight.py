@@ -11,9 +11,9 @@ from mtrain.errors import CheckpointError, TrainingError
 from mtrain.training import checkpoint, step
 
 
-def with_memory_for(rows, monkeypatch):
+def with_memory_for(tokens, monkeypatch):
     def loss(model, batch, *rest, original=step.batch_loss):
-        if model.training and len(batch.tgt_in_BT) > rows:
+        if model.training and batch.tgt_in_BT.numel() > tokens:
             raise torch.OutOfMemoryError("out of memory")
         return original(model, batch, *rest)
 
@@ -23,7 +23,7 @@ def with_memory_for(rows, monkeypatch):
 def test_a_memory_too_small_for_a_batch_takes_it_in_pieces(digits, load, monkeypatch, capsys):
     file = digits()
     prepare(load(file))
-    with_memory_for(40, monkeypatch)
+    with_memory_for(300, monkeypatch)
     fit(load(file, "training.max_updates=4"))
     said = capsys.readouterr().err
     assert "computed in 4 pieces that add up to the same gradient" in said
