@@ -34,7 +34,8 @@ check: setup ## lint, types and architecture
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/test_architecture.py
 
-bench: setup ## measure speed on this machine
+bench: setup ## measure training speed on this machine, beside other toolkits
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
 	$(BIN)/python scripts/bench/train_speed.py
 
 clean: ## remove .venv, runs and prepared data
