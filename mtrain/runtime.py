@@ -27,8 +27,18 @@ def choose_device(name: str) -> torch.device:
         raise ConfigError("run.device: cuda: this machine has no usable CUDA device. Use auto or cpu.")
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
-    # torchrun starts one process for each GPU and tells it which one is its own.
-    return torch.device(name, int(os.environ.get("LOCAL_RANK", "0"))) if name == "cuda" else torch.device(name)
+    return torch.device("cuda", _own_gpu()) if name == "cuda" else torch.device(name)
+
+
+def _own_gpu() -> int:
+    """Return which GPU torchrun, which starts a process for each, has meant for this one."""
+    own, there = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
+    if own >= there:
+        raise ConfigError(
+            f"run.device: process {own + 1} of this machine finds {there} GPUs. Start as many processes as there are "
+            "GPUs, or use run.device=cpu."
+        )
+    return own
 
 
 def choose_precision(name: str, device: torch.device) -> torch.dtype:

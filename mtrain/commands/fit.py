@@ -63,11 +63,13 @@ def fit(config: Config) -> None:
     try:
         with held_alone(Path(config.run.folder)) if processes.is_first else nullcontext():
             _fit(config, device, processes)
+            processes.wait()
     except RuntimeError as error:
-        if processes.is_loss_of_another(error):
+        if processes.is_silence_of_another(error):
+            cause = str(error).partition("\n")[0]
             raise TrainingError(
-                "another process of this run has ended, so this one does too. Checkpoints are whole: run the same "
-                "command again to go on from the latest."
+                f"another process of this run does not answer, so this one ends too ({cause}). Checkpoints are whole: "
+                "run the same command again to go on from the latest."
             ) from error
         raise
     leave_processes(processes)

@@ -17,17 +17,20 @@ def sinusoids(positions: int, d_model: int) -> Tensor:
 
 
 class SinusoidalPositions(nn.Module):
-    """Adds the sinusoids to the embeddings; the table grows as far as a sentence needs, so there is no longest one."""
+    """Adds the sinusoids to the embeddings; the table grows as far as a sentence needs, so there is no longest one.
+
+    The table is no buffer of the module: several processes would exchange it, and theirs differ in length.
+    """
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
         self.d_model = d_model
-        self.table_TD: Tensor
-        self.register_buffer("table_TD", sinusoids(512, d_model), persistent=False)
+        self.table_TD = sinusoids(512, d_model)
 
     def forward(self, x_BTD: Tensor, first: int = 0) -> Tensor:
         """Add positions `first`, `first` + 1, … along the T dimension."""
         end = first + x_BTD.size(1)
         if end > self.table_TD.size(0):
-            self.table_TD = sinusoids(2 * end, self.d_model).to(x_BTD.device)
+            self.table_TD = sinusoids(2 * end, self.d_model)
+        self.table_TD = self.table_TD.to(x_BTD.device)
         return x_BTD + self.table_TD[first:end]

@@ -81,16 +81,15 @@ class Checkpoints:
     def rehearse(self, tensors: TensorFiles) -> None:
         """Write and read what a checkpoint will be, and leave nothing of it.
 
-        Raises: CheckpointError where the disk is too full or a tensor comes back as another.
+        Raises: CheckpointError where the disk is too full or what is read is not what was written.
         """
         place = self.folder / "rehearsal"
         rehearsal = Checkpoints(place, self.fingerprint, keep=1)
         try:
             rehearsal.save(tensors, TrainingState())
-            loaded, _ = rehearsal.load_latest() or ({}, None)
-            for name, part in tensors.items():
-                if not all(torch.equal(tensor.cpu(), loaded[name][key]) for key, tensor in part.items()):
-                    raise CheckpointError(f"{place}: {name} is not what was written. Is the disk in order?")
+            rehearsal.load_latest()
+        except CheckpointError as error:
+            raise CheckpointError(f"a checkpoint cannot be saved: {error.__cause__}. {self._still_there()}") from error
         finally:
             shutil.rmtree(place, ignore_errors=True)
 

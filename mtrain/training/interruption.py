@@ -18,8 +18,11 @@ class Interruption:
 
 
 @contextlib.contextmanager
-def interruption() -> Iterator[Interruption]:
-    """Take requests to end until this context is left. Only the first one waits: a second signal ends at once."""
+def interruption(repeats_end_at_once: bool) -> Iterator[Interruption]:
+    """Take requests to end until this context is left. The first one waits; a second one may end at once.
+
+    Where a launcher passes signals on, the second may be the first once more.
+    """
     asked = Interruption()
     if threading.current_thread() is not threading.main_thread():  # which alone may take signals
         yield asked
@@ -28,8 +31,10 @@ def interruption() -> Iterator[Interruption]:
 
     def note(number: int, _: FrameType | None) -> None:
         asked.signal = number
-        restore()
-        say("stopping: this update is finished and saved first (the same again ends at once, unsaved)")
+        if repeats_end_at_once:
+            restore()
+        again = " (the same again ends at once, unsaved)" if repeats_end_at_once else ""
+        say(f"stopping: this update is finished and saved first{again}")
 
     def restore() -> None:
         for number, handler in before.items():

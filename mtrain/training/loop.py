@@ -5,15 +5,17 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import torch
+
 from mtrain.batches.stream import TrainingStream
 from mtrain.config.schema import TrainingConfig
 from mtrain.console import say
-from mtrain.errors import Interrupted
+from mtrain.errors import CheckpointError, Interrupted, TrainingError
 from mtrain.tokenizer import Tokenizer
 from mtrain.training.checkpoint import Checkpoints
-from mtrain.training.interruption import interruption
+from mtrain.training.interruption import Interruption, interruption
 from mtrain.training.journal import Journal
-from mtrain.training.nonfinite import blown_up
+from mtrain.training.nonfinite import blown_up, write_pairs
 from mtrain.training.processes import Processes
 from mtrain.training.schedule import learning_rate as scheduled
 from mtrain.training.state import TrainingState, stop_reason
@@ -36,11 +38,15 @@ class Training:
 
     def resume(self) -> TrainingState:
         """Put the latest checkpoint, where there is one, into the updater and return where training stands."""
-        found = self.checkpoints.load_latest()
-        if found is None:
-            return TrainingState()
-        tensors, state = found
-        self.updater.restore(tensors)
+        state = TrainingState()
+        if found := self.checkpoints.load_latest():
+            tensors, state = found
+            self.updater.restore(tensors)
+        if self.processes.agree(asdict(state)) != asdict(state):
+            raise CheckpointError(
+                f"{self.checkpoints.folder}: this process finds another latest checkpoint (update {state.update}) than "
+                "the first one. Let all processes see the same run.folder."
+            )
         return state
 
     def save(self, state: TrainingState, passing: bool = False) -> None:
@@ -56,19 +62,19 @@ def fit(training: Training, state: TrainingState) -> str:
     """
     config, processes = training.config, training.processes
     metrics_file = training.folder / "metrics.jsonl" if processes.is_first else None
-    with Journal(metrics_file, state, config) as journal, interruption() as asked:
+    with Journal(metrics_file, state, config) as journal, interruption(processes.count == 1) as asked:
         began = time.perf_counter() - state.seconds
         saved_at = state.seconds
         while (reason := stop_reason(state, config)) is None:
             _update(training, state, journal)
-            seconds, signal_number = processes.largest(time.perf_counter() - began, asked.signal)
-            state.seconds = seconds
+            (state.seconds,) = processes.largest(time.perf_counter() - began)
             ends = stop_reason(state, config) is not None
             validates = ends or state.update % config.validate_every_updates == 0
             saves = ends or state.update % config.save_every_updates == 0
-            if validates or saves or signal_number or state.update % config.log_every_updates == 0:
+            if validates or saves or state.update % config.log_every_updates == 0:
                 _write_interval(training, state, journal)
             is_best = validates and _validate(training, state, journal, began)
+            signal_number = _asked_to_end(processes, asked)
             if saves or is_best or stop_reason(state, config):
                 training.save(state)
                 saved_at = state.seconds
@@ -76,17 +82,35 @@ def fit(training: Training, state: TrainingState) -> str:
                 training.save(state, passing=True)
                 saved_at = state.seconds
             if signal_number:
-                raise _interrupted(state, int(signal_number))
+                _write_interval(training, state, journal)
+                raise _interrupted(processes, state, signal_number)
             if validates or saves:
                 journal.start_interval()
+        if processes.agree(not training.checkpoints.path(state.update).is_dir()):
+            # Interrupted between two checkpoints, and now told to end just there.
+            _validate(training, state, journal, began)
+            training.save(state)
+        if signal_number := _asked_to_end(processes, asked):
+            raise _interrupted(processes, state, signal_number)
     return reason
+
+
+def _asked_to_end(processes: Processes, asked: Interruption) -> int:
+    """Return the signal that any process has got, 0 for none."""
+    return int(processes.largest(asked.signal)[0])
 
 
 def _update(training: Training, state: TrainingState, journal: Journal) -> None:
     """Make the next update and move the state behind it."""
     batches = training.stream.take(state.epoch, state.position, training.config.accumulate)
     learning_rate = _learning_rate(training.config, state, training.updater.model.d_model)
-    report = training.updater.update(state.update + 1, batches, learning_rate)
+    try:
+        report = training.updater.update(state.update + 1, batches, learning_rate)
+    except torch.OutOfMemoryError as error:
+        raise TrainingError(
+            f"update {state.update + 1}: out of memory. Run the same command again: what training remembers is then in "
+            "memory from the start, and batches are cut to what is left. Or lower batches.max_tokens_per_batch."
+        ) from error
     journal.record(report, state, learning_rate)
     state.update += 1
     state.target_tokens += report.target_tokens
@@ -100,7 +124,10 @@ def _write_interval(training: Training, state: TrainingState, journal: Journal) 
     bad = journal.write_interval(state, training.stream.seconds_waited)
     if bad:
         batches = training.stream.take(bad.epoch, bad.position, training.config.accumulate)
-        raise blown_up(bad.update, batches, training.tokenizer, training.folder)
+        file = training.folder / f"non-finite-update-{bad.update}.tsv"
+        if training.processes.is_first:
+            write_pairs(batches, training.tokenizer, file)
+        raise blown_up(bad.update, file)
 
 
 def _validate(training: Training, state: TrainingState, journal: Journal, began: float) -> bool:
@@ -118,7 +145,8 @@ def _validate(training: Training, state: TrainingState, journal: Journal, began:
     return is_best
 
 
-def _interrupted(state: TrainingState, signal_number: int) -> Interrupted:
+def _interrupted(processes: Processes, state: TrainingState, signal_number: int) -> Interrupted:
+    processes.wait()  # a launcher that sees one of them end may end the one that saves
     name = signal.Signals(signal_number).name
     text = f"stopped by {name} after update {state.update:,}, all saved; run the same command again to go on"
     return Interrupted(text, signal_number)

@@ -9,11 +9,14 @@ from mtrain.storage import write_whole
 from mtrain.tokenizer import EOS, Tokenizer
 
 
-def blown_up(update: int, batches: Sequence[Batch], tokenizer: Tokenizer, run: Path) -> TrainingError:
-    """Write the sentence pairs of the update as text into the run's folder, and return the error that says so."""
-    file = run / f"non-finite-update-{update}.tsv"
+def write_pairs(batches: Sequence[Batch], tokenizer: Tokenizer, file: Path) -> None:
+    """Write the sentence pairs of an update as text."""
     pairs = [pair for batch in batches for pair in _pairs(batch, tokenizer)]
     write_whole(file, "".join(f"{source}\t{target}\n" for source, target in pairs))
+
+
+def blown_up(update: int, file: Path) -> TrainingError:
+    """Return the error for an update, the last of several without a finite gradient; `file` holds its pairs."""
     return TrainingError(
         f"update {update}: the gradient is not finite, as in the updates before it; none of them was applied. Its "
         f"sentence pairs are in {file}. If they look like any others, training has blown up: begin again in a new "

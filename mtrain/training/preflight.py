@@ -1,5 +1,6 @@
 """Everything once before the first update: what would fail in an hour had better fail now."""
 
+import re
 import time
 from collections.abc import Sequence
 
@@ -13,11 +14,14 @@ from mtrain.runtime import peak_memory
 from mtrain.training.loop import Training
 from mtrain.training.state import TrainingState
 
+_NO_CPU_MEMORY = re.compile("can't allocate memory|not enough memory")  # on Linux; on Windows
+
 
 def preflight(training: Training, state: TrainingState) -> None:
     """Try the largest batch, a small validation with translations, saving and loading; say what training will take.
 
-    Where the memory is too small for the largest batch, every batch is computed in more pieces: the same mathematics.
+    Where the memory is too small for the largest batch, every batch is computed in more pieces: the same loss, other
+    dropout.
     Raises: TrainingError where one sentence pair is too large; CheckpointError where nothing can be saved.
     """
     largest = training.stream.largest(state.epoch)
@@ -28,39 +32,51 @@ def preflight(training: Training, state: TrainingState) -> None:
         training.validator(training.updater.model, in_short=True)
         weights = named_weights(training.updater.model)
         # What Adam remembers is twice as much, and none of it yet before the first update.
-        training.checkpoints.rehearse({"model": weights, "optimizer": weights, "optimizer-more": weights})
+        tensors = {"model": weights, "optimizer": weights, "optimizer-more": weights}
+        training.checkpoints.rehearse(tensors | ({"average": weights} if training.updater.average else {}))
     _say_estimates(training, state, largest, seconds)
 
 
 def _find_pieces(training: Training, batch: Batch) -> None:
-    updater = training.updater
-    while True:
-        try:
-            updater.gradient(0, [batch] * training.processes.count)
-            return
-        except RuntimeError as error:
-            if not _is_out_of_memory(error):
-                raise
-        finally:
-            updater.optimizer.zero_grad()
-        rows, T = batch.tgt_in_BT.shape
-        if updater.pieces >= rows:
-            raise TrainingError(
-                f"out of memory with one pair of {max(batch.source.src_BS.size(1), T)} tokens. Lower "
-                "batches.max_tokens_per_sentence, or choose a smaller model."
-            )
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
+    """Set the updater's `pieces` to what the largest batch needs, in the process that has least memory."""
+    updater, (rows, T) = training.updater, batch.tgt_in_BT.shape
+    before = updater.pieces
+    while updater.pieces < 2 * rows and not _fits(training, batch):
         updater.pieces *= 2
+    (pieces,) = training.processes.largest(updater.pieces)
+    if pieces >= 2 * rows:
+        raise TrainingError(
+            f"out of memory with one pair of {max(batch.source.src_BS.size(1), T)} tokens. Lower "
+            "batches.max_tokens_per_sentence, or choose a smaller model."
+        )
+    updater.pieces = int(pieces)
+    if updater.pieces > before:
         warn(
-            f"out of memory with {rows} pairs of {T} target tokens: each batch is computed in {updater.pieces} pieces "
-            "that add up to the same gradient. A smaller batches.max_tokens_per_batch with as much more "
-            "training.accumulate is a little faster."
+            f"out of memory with {rows} pairs of {T} target tokens: each batch is computed in {updater.pieces} pieces, "
+            "which add up to the same loss. A smaller batches.max_tokens_per_batch is a little faster."
         )
 
 
-def _is_out_of_memory(error: RuntimeError) -> bool:
-    return isinstance(error, torch.OutOfMemoryError) or "not enough memory" in str(error)
+def _fits(training: Training, batch: Batch) -> bool:
+    """Compute the gradient in this process alone, beside all that will be in memory during an update."""
+    updater, processes = training.updater, training.processes
+    beside = []
+    try:
+        if not updater.optimizer.state:  # which will hold two numbers a parameter
+            beside = [torch.zeros_like(parameter) for parameter in updater.model.parameters() for _ in range(2)]
+        # Where micro-batches add up, the gradient of the first is there while the second is computed.
+        updater.gradient(0, [batch] * processes.count * min(2, training.config.accumulate), exchanges=False)
+    except RuntimeError as error:
+        if not (isinstance(error, torch.OutOfMemoryError) or _NO_CPU_MEMORY.search(str(error))):
+            raise
+        fits = False
+    else:
+        fits = True
+    updater.optimizer.zero_grad()
+    del beside
+    if not fits and torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    return fits
 
 
 def _seconds_of(training: Training, batches: Sequence[Batch]) -> float:

@@ -34,9 +34,14 @@ class Processes:
         """Whether it is this process that writes and speaks."""
         return self.rank == 0
 
-    def is_loss_of_another(self, error: RuntimeError) -> bool:
-        """Whether this is how PyTorch says that another process no longer answers."""
-        return self.count > 1 and (isinstance(error, dist.DistError) or "onnection" in str(error))
+    def is_silence_of_another(self, error: RuntimeError) -> bool:
+        """Whether this is how PyTorch says that another process does not answer."""
+        of_gloo = any(sign in str(error) for sign in ("onnection", "Timed out"))
+        return self.count > 1 and (of_gloo or isinstance(error, dist.DistError))
+
+    def wait(self) -> None:
+        """Go on when the first process has come to this place too."""
+        self.agree(None)
 
     def agree(self, value: T) -> T:
         """Return the first process's value, in every process."""

@@ -55,7 +55,8 @@ def stop_reason(state: TrainingState, config: TrainingConfig) -> str | None:
     if config.max_epochs and state.epoch >= config.max_epochs:
         return f"max_epochs: {config.max_epochs}"
     if config.max_minutes and _minutes_are_over(state, config):
-        return f"max_minutes: {config.max_minutes:g}, planned to be {state.planned_updates:,} updates"
+        planned = f", planned to be {state.planned_updates:,} updates" if state.planned_minutes else ""
+        return f"max_minutes: {config.max_minutes:g}{planned}"
     if config.patience and state.validations_without_gain >= config.patience:
         return f"patience: {config.patience} validations without a better dev loss than update {state.best_update:,}'s"
     return None

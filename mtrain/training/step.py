@@ -111,8 +111,11 @@ class Updater:
         if self.average:
             self.average.restore(tensors["average"])
 
-    def gradient(self, number: int, batches: Sequence[Batch]) -> tuple[Tensor, Tensor]:
-        """Leave the gradient of update `number` in the parameters, and return the sums of loss and nll."""
+    def gradient(self, number: int, batches: Sequence[Batch], exchanges: bool = True) -> tuple[Tensor, Tensor]:
+        """Leave the gradient of update `number` in the parameters, and return the sums of loss and nll.
+
+        Without exchange, both are of this process's share of the micro-batches only.
+        """
         self.model.train()
         target_tokens = sum(batch.target_tokens for batch in batches)
         sums = torch.zeros(2, device=self.model.output.weight.device)
@@ -127,13 +130,13 @@ class Updater:
         ]
         for index, part, batch in parts:
             seed_from(self._seed, "update", number, index, *([part] if part else []))
-            exchanges = (index, part) == parts[-1][:2]
-            with nullcontext() if exchanges else self._processes.silence(self._loss):
+            last = (index, part) == parts[-1][:2]
+            with nullcontext() if last and exchanges else self._processes.silence(self._loss):
                 loss = self._loss(batch.to(sums.device))
                 (loss.smoothed * share).backward()
             if mine:
                 sums += torch.stack((loss.smoothed.detach(), loss.nll))
-        total = self._processes.total(sums)
+        total = self._processes.total(sums) if exchanges else sums
         return total[0], total[1]
 
     def _clip(self) -> Tensor:

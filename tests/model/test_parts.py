@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from mtrain.model.attention import MultiHeadAttention, plain_attention
+from mtrain.model.build import build_model
 from mtrain.model.dropout import Dropout
 from mtrain.model.positions import SinusoidalPositions, sinusoids
 from mtrain.model.sublayer import PostNorm, PreNorm
@@ -85,3 +86,7 @@ def test_pre_norm_leaves_the_sum_and_post_norm_normalises_it():
     pre, post = PreNorm(8, 0.0), PostNorm(8, 0.0)
     torch.testing.assert_close(pre(x, lambda y: 2 * y), x + 2 * F.layer_norm(x, (8,)))
     torch.testing.assert_close(post(x, lambda y: 2 * y), F.layer_norm(3 * x, (8,)))
+
+
+def test_the_model_has_no_buffers_for_processes_to_exchange(model_config):
+    assert not list(build_model(model_config(), 40).buffers())

@@ -20,6 +20,8 @@ pytestmark = [
 
 SETTINGS = ["run.threads=1", "training.accumulate=2", "training.precision=fp32", "training.log_every_updates=1"]
 
+LONG = ["training.max_updates=100000", "training.validate_pairs=0"]
+
 
 def start(file, processes, *overrides):
     arguments = [part for override in (*SETTINGS, *overrides) for part in ("--set", override)]
@@ -37,6 +39,17 @@ def start(file, processes, *overrides):
 def losses(run):
     records = [json.loads(line) for line in (run / "metrics.jsonl").read_text("utf-8").split("\n")[:-1]]
     return [record.get("loss", record.get("dev_loss")) for record in records]
+
+
+def wait_until(condition):
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+
+
+def wait_for_a_checkpoint(checkpoints):
+    wait_until(lambda: list(checkpoints.glob("update-*")))
 
 
 def workers_of(launcher):
@@ -61,21 +74,31 @@ def test_two_processes_have_the_curve_of_one_and_one_goes_on_where_two_were(digi
 def test_where_one_is_killed_the_other_says_so_and_the_run_goes_on(digits, load):
     file = digits()
     prepare(load(file))
-    long = ["training.max_updates=100000", "training.validate_pairs=0"]
-    two = start(file, 2, *long)
+    two = start(file, 2, *LONG)
     checkpoints = file.parent / "run" / "checkpoints"
-    deadline = time.monotonic() + 120
-    while not list(checkpoints.glob("update-*")):
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
+    wait_for_a_checkpoint(checkpoints)
     os.kill(workers_of(two)[1], signal.SIGKILL)
     _, errors = two.communicate(timeout=120)
     assert two.returncode != 0
     assert "run the same command again" in errors
     assert "Traceback (most recent call last):\n  File \"" + sys.prefix not in errors.partition("error:")[0]
     updates = max(int(path.name.removeprefix("update-")) for path in checkpoints.glob("update-*"))
-    fit(load(file, *SETTINGS, *long[1:], f"training.max_updates={updates + 4}"))
+    fit(load(file, *SETTINGS, *LONG[1:], f"training.max_updates={updates + 4}"))
     assert (checkpoints / f"update-{updates + 4:08d}").is_dir()
+
+
+def test_a_launcher_asked_to_end_lets_them_save(digits, load):
+    file = digits()
+    prepare(load(file))
+    two = start(file, 2, *LONG, "training.save_every_updates=1000000")
+    metrics = file.parent / "run" / "metrics.jsonl"
+    wait_until(lambda: metrics.exists() and metrics.stat().st_size > 1000)
+    two.send_signal(signal.SIGTERM)
+    _, errors = two.communicate(timeout=120)
+    assert two.returncode != 0
+    assert errors.count("stopped by SIGTERM after update") >= 1
+    assert "Traceback" not in errors.partition("stopped by SIGTERM")[0]
+    assert list((file.parent / "run" / "checkpoints").glob("passing-*"))
 
 
 def test_micro_batches_that_cannot_be_shared_evenly_are_a_mistake(digits, load):
