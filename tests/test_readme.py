@@ -80,7 +80,8 @@ def test_every_mtrain_command_runs(root, tmp_path):
     (tmp_path / "my.yaml").write_text(settings, "utf-8")
     path = os.pathsep.join([str(shim.parent), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, "PYTHONPATH": os.pathsep.join([str(root), *sys.path])}
-    ran = [command for command in commands(text) if "mtrain" in command]
+    # What torchrun starts is tried in tests/road/test_processes.py: it cannot be cut short here as the others are.
+    ran = [command for command in commands(text) if "mtrain" in command and not command.startswith("torchrun")]
     assert len(ran) >= 9
     for command in ran:
         done = subprocess.run(command, shell=True, cwd=tmp_path, env=environment, capture_output=True, check=False)

@@ -33,6 +33,7 @@ def final_files(run):
     for record in metrics:
         record.pop("seconds")
         record.pop("target_tokens_per_second", None)
+        record.pop("data_wait_share", None)
     state = json.loads(sorted(run.glob("checkpoints/update-*"))[-1].joinpath("state.json").read_text("utf-8"))["state"]
     state.pop("seconds")
     return {
@@ -73,7 +74,7 @@ def test_stopped_and_continued_is_as_if_never_stopped(digits, load, precision):
 def test_killed_at_random_moments_the_run_ends_bit_equal(digits, load):
     file = digits()
     prepare(load(file))
-    settings = ["training.max_updates=200"]
+    settings = ["training.max_updates=400"]
     twin = start_fit(file, *settings, f"run.folder={file.parent}/twin")
     began = time.monotonic()
     _, errors = twin.communicate()
@@ -84,7 +85,7 @@ def test_killed_at_random_moments_the_run_ends_bit_equal(digits, load):
     for _ in range(100):
         run = start_fit(file, *settings)
         try:
-            _, errors = run.communicate(timeout=generator.uniform(0.3, 0.9) * duration)
+            _, errors = run.communicate(timeout=generator.uniform(0.3, 0.7) * duration)
             assert run.returncode == 0, errors.decode()
             break
         except subprocess.TimeoutExpired:
