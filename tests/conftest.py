@@ -43,10 +43,19 @@ def model_config() -> Callable[..., ModelConfig]:
     return make
 
 
-@pytest.fixture(params=["pre", "post"])
+MODELS = {
+    "pre": {"norm_position": "pre"},
+    "post": {"norm_position": "post"},
+    "rotary": {"positions": "rotary", "norm": "rmsnorm", "activation": "swiglu", "tied": "decoder"},
+    "relative": {"positions": "relative", "norm_position": "post", "output_bias": True, "tied": "none"},
+    "alibi": {"positions": "alibi", "activation": "gelu", "attention": "reference"},
+}
+
+
+@pytest.fixture(params=MODELS)
 def model(request: pytest.FixtureRequest, model_config: Callable[..., ModelConfig]) -> Transformer:
-    """Return a small model, pre-norm and post-norm by turns, ready to translate."""
-    return build_model(model_config(norm_position=request.param), VOCABULARY).eval()
+    """Return a small model, one of each kind by turns, ready to translate."""
+    return build_model(model_config(**MODELS[request.param]), VOCABULARY, VOCABULARY).eval()
 
 
 @pytest.fixture

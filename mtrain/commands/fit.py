@@ -28,6 +28,7 @@ from mtrain.training.choice import choose_weights
 from mtrain.training.loop import Training
 from mtrain.training.loop import fit as fit_model
 from mtrain.training.moving_average import MovingAverage
+from mtrain.training.objective import share_of_others
 from mtrain.training.optimizer import build_optimizer
 from mtrain.training.preflight import preflight
 from mtrain.training.processes import Processes, join_processes, leave_processes
@@ -82,7 +83,7 @@ def _fit(config: Config, device: torch.device, processes: Processes) -> None:
     prepared = open_prepared(Path(config.corpus.folder), config.corpus, config.tokenizer)
     seed_from(config.run.seed, "weights")
     tokenizer = Tokenizer.load(prepared.tokenizer_path)
-    model = build_model(config.model, tokenizer.vocabulary_size).to(device)
+    model = build_model(config.model, tokenizer.vocabulary_size, tokenizer.vocabulary_size).to(device)
     training = _training(config, model, prepared, tokenizer, precision, processes)
     state = training.resume()
     _introduce(config, training, state, f"{device.type}, {_name(precision)}")
@@ -149,8 +150,9 @@ def _training(
             f"{config.corpus.folder}: every training pair has a side of more than "
             f"{config.batches.max_tokens_per_sentence} tokens. Raise batches.max_tokens_per_sentence."
         )
+    smoothing = share_of_others(section.label_smoothing, section.smoothing_over, tokenizer.vocabulary_size)
     updater = Updater(
-        BatchLoss(model, section.label_smoothing, precision),
+        BatchLoss(model, smoothing, precision),
         build_optimizer(model, section),
         section.clip_norm,
         config.run.seed,

@@ -29,7 +29,7 @@ RANGES = (
         lambda value: value >= 1,
         """corpus.dev_pairs corpus.max_units corpus.max_length_ratio tokenizer.train_lines
         batches.max_tokens_per_batch batches.max_tokens_per_sentence
-        model.d_model model.heads model.d_ff model.encoder_layers model.decoder_layers
+        model.d_model model.heads model.d_ff model.encoder_layers model.decoder_layers model.max_positions
         training.accumulate training.warmup_updates training.log_every_updates training.validate_every_updates
         training.save_every_updates training.keep_checkpoints
         decoding.beam decoding.max_source_tokens decoding.max_tokens_per_batch""",
@@ -37,7 +37,8 @@ RANGES = (
     Range(
         "at least 0",
         lambda value: value >= 0,
-        """run.seed run.threads corpus.test_pairs training.max_updates training.max_epochs training.max_minutes
+        """run.seed run.threads corpus.test_pairs model.head_width
+        training.max_updates training.max_epochs training.max_minutes
         training.patience training.save_every_minutes training.weight_decay training.clip_norm
         training.validate_pairs training.average_checkpoints
         decoding.length_penalty decoding.max_length_extra""",
@@ -52,6 +53,11 @@ RANGES = (
         lambda value: 0 <= value < 1,
         """model.dropout model.attention_dropout training.adam_beta1 training.adam_beta2
         training.label_smoothing training.average_decay batches.bpe_dropout""",
+    ),
+    Range(
+        "at least 0 and below 1, or -1 to be as model.dropout",
+        lambda value: value == -1 or 0 <= value < 1,
+        "model.embedding_dropout model.residual_dropout model.feed_forward_dropout",
     ),
     Range("from 0 to 1", lambda value: 0 <= value <= 1, "training.cooldown batches.strip_punctuation"),
     Range("from 0.98 to 1, as SentencePiece demands", lambda value: 0.98 <= value <= 1, "tokenizer.character_coverage"),
@@ -96,13 +102,36 @@ def _holds_pairs(entry: str) -> bool:
 
 
 def _model_rules(config: Config) -> Iterator[BrokenRule]:
-    width, heads = config.model.d_model, config.model.heads
-    keys = ("model.heads", "model.d_model")
-    if heads >= 1 and width % heads:
-        yield BrokenRule(keys, f"model.heads {heads} does not divide model.d_model {width}")
-    elif heads >= 1 and (width // heads) % 2:
-        text = f"model.d_model {width} over model.heads {heads} makes heads of width {width // heads}; it must be even"
-        yield BrokenRule(keys, text)
+    model = config.model
+    if model.heads >= 1 and not model.head_width and model.d_model % model.heads:
+        text = f"model.heads {model.heads} does not divide model.d_model {model.d_model}"
+        yield BrokenRule(("model.heads", "model.d_model"), text)
+    elif model.heads >= 1:
+        width = model.head_width or model.d_model // model.heads
+        if model.positions == "rotary" and width % 2:
+            text = (
+                f"rotary positions turn pairs of values, heads of width {width} are odd; "
+                "set model.head_width to an even number"
+            )
+            yield BrokenRule(("model.heads", "model.d_model", "model.head_width"), text)
+    if model.positions == "sinusoidal" and model.d_model % 2:
+        text = f"sinusoidal positions come in pairs, model.d_model {model.d_model} is odd"
+        yield BrokenRule(("model.d_model", "model.positions"), text)
+    if model.initialization == "tfixup_like" and model.norm_position == "post":
+        text = "tfixup_like starts sublayers at nothing, post-norm would make nothing of all; set norm_position pre"
+        yield BrokenRule(("model.initialization", "model.norm_position"), text)
+    yield from _learned_position_rules(config)
+
+
+def _learned_position_rules(config: Config) -> Iterator[BrokenRule]:
+    if config.model.positions != "learned":
+        return
+    places = config.model.max_positions
+    for key in ("batches.max_tokens_per_sentence", "decoding.max_source_tokens"):
+        longest = attrgetter(key)(config)
+        if longest > places:
+            text = f"{key} {longest} is beyond the {places} learned positions; set model.max_positions to {longest}"
+            yield BrokenRule((key, "model.max_positions"), text)
 
 
 def _training_rules(config: Config) -> Iterator[BrokenRule]:

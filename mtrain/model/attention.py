@@ -1,10 +1,14 @@
 """Scaled dot-product attention over several heads (paper section 3.2)."""
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mtrain.model.dropout import Dropout
+from mtrain.model.positions import BlindAttention
 
 # On a CPU, PyTorch's fused attention overtakes the plain products only beyond these source lengths (measured on two
 # Zen 5 cores, heads of width 64, forward and backward: at 30 positions the plain form takes a quarter of the time in
@@ -12,69 +16,134 @@ from mtrain.model.dropout import Dropout
 _PLAIN_UP_TO = {torch.float32: 128, torch.bfloat16: 512}
 
 
+class Sight(NamedTuple):
+    """What queries may see, and with what favour: of S keys the real ones (None: all), causal: none after itself."""
+
+    keep_BS: Tensor | None = None
+    causal: bool = False
+    bias_HTS: Tensor | None = None
+
+
+Kernel = Callable[[Tensor, Tensor, Tensor, Sight, Dropout], Tensor]
+
+
 class MultiHeadAttention(nn.Module):
     """softmax(Q K^T / sqrt(d_k)) V in each head, the heads side by side through one more matrix (section 3.2.2).
 
     Projecting the queries and projecting what they look at are separate steps, so that decoding can keep the latter.
+    `positions` is what it knows of them by itself; `kernel` computes eq. 1.
     """
 
-    def __init__(self, d_model: int, heads: int, dropout: float) -> None:
+    def __init__(
+        self, d_model: int, heads: int, head_width: int, dropout: float, positions: BlindAttention, kernel: Kernel
+    ) -> None:
         super().__init__()
         self.heads = heads
-        self.query = nn.Linear(d_model, d_model)
-        self.key_value = nn.Linear(d_model, 2 * d_model)
-        self.output = nn.Linear(d_model, d_model)
+        self.query = nn.Linear(d_model, heads * head_width)
+        self.key_value = nn.Linear(d_model, 2 * heads * head_width)
+        self.output = nn.Linear(heads * head_width, d_model)
         self.dropout = Dropout(dropout)
+        self.positions = positions
+        self.kernel = kernel
 
     def forward(self, x_BTD: Tensor, memory_BSD: Tensor, keep_BS: Tensor | None, causal: bool = False) -> Tensor:
-        """Let every position of `x_BTD` attend to `memory_BSD`; `causal` hides the positions after its own."""
-        return self.attend(self.project_query(x_BTD), *self.project_memory(memory_BSD), keep_BS, causal)
-
-    def project_query(self, x_BTD: Tensor) -> Tensor:
-        """Return q_BHTK."""
-        return self._split_heads(self.query(x_BTD))
-
-    def project_memory(self, memory_BSD: Tensor) -> tuple[Tensor, Tensor]:
-        """Return k_BHSK and v_BHSK of what will be attended."""
-        k_BSD, v_BSD = self.key_value(memory_BSD).chunk(2, dim=-1)
-        return self._split_heads(k_BSD), self._split_heads(v_BSD)
-
-    def attend(self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSK: Tensor, keep_BS: Tensor | None, causal: bool) -> Tensor:
-        """Return what each query gathers, as out_BTD.
+        """Let every position of `x_BTD` attend to `memory_BSD`; `causal` hides the positions after its own.
 
         `keep_BS` None means that every position is real; with `causal` it must be None, since padding after a
         sentence lies in its future anyway.
         """
-        if q_BHTK.device.type == "cpu" and k_BHSK.size(2) <= _PLAIN_UP_TO[q_BHTK.dtype]:
-            out_BHTK = plain_attention(q_BHTK, k_BHSK, v_BHSK, keep_BS, causal, self.dropout)
-        else:
-            out_BHTK = F.scaled_dot_product_attention(
-                q_BHTK,
-                k_BHSK,
-                v_BHSK,
-                attn_mask=None if keep_BS is None else keep_BS[:, None, None, :],
-                dropout_p=self.dropout.p if self.training else 0.0,
-                is_causal=causal,
-            )
+        q_BHTK, (k_BHSK, v_BHSK) = self.project_query(x_BTD), self.project_memory(memory_BSD)
+        bias_HTS = self.positions.bias(range(x_BTD.size(1)), range(memory_BSD.size(1)), q_BHTK)
+        return self.attend(q_BHTK, k_BHSK, v_BHSK, Sight(keep_BS, causal, bias_HTS))
+
+    def project_query(self, x_BTD: Tensor, first: int = 0) -> Tensor:
+        """Return q_BHTK of positions `first`, `first` + 1, …"""
+        return self.positions.turn(self._split_heads(self.query(x_BTD)), first)
+
+    def project_memory(self, memory_BSD: Tensor, first: int = 0) -> tuple[Tensor, Tensor]:
+        """Return k_BHSK and v_BHSK of what will be attended, positions `first`, `first` + 1, …"""
+        k_BSE, v_BSE = self.key_value(memory_BSD).chunk(2, dim=-1)
+        return self.positions.turn(self._split_heads(k_BSE), first), self._split_heads(v_BSE)
+
+    def attend(self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSK: Tensor, sight: Sight) -> Tensor:
+        """Return what each query gathers, as out_BTD."""
+        out_BHTK = self.kernel(q_BHTK, k_BHSK, v_BHSK, sight, self.dropout)
         out_BTD: Tensor = self.output(out_BHTK.transpose(1, 2).flatten(2))
         return out_BTD
 
-    def _split_heads(self, x_BTD: Tensor) -> Tensor:
-        B, T, D = x_BTD.shape
-        return x_BTD.view(B, T, self.heads, D // self.heads).transpose(1, 2)
+    def _split_heads(self, x_BTE: Tensor) -> Tensor:
+        B, T, _ = x_BTE.shape
+        return x_BTE.view(B, T, self.heads, -1).transpose(1, 2)
 
 
-def plain_attention(
-    q_BHTK: Tensor, k_BHSK: Tensor, v_BHSK: Tensor, keep_BS: Tensor | None, causal: bool, dropout: Dropout
-) -> Tensor:
-    """Eq. 1 as it is written, products and softmax one by one."""
+def reference_attention(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSK: Tensor, sight: Sight, dropout: Dropout) -> Tensor:
+    """Eq. 1 for reading, checking and pictures."""
+    weights_BHTS: Tensor = dropout(attention_weights(q_BHTK, k_BHSK, sight))
+    return weights_BHTS @ v_BHSK
+
+
+def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, sight: Sight) -> Tensor:
+    """Return softmax(Q K^T / sqrt(d_k)) over what is in sight, each step written out."""
+    d_k = q_BHTK.size(-1)
+    scores_BHTS = q_BHTK @ k_BHSK.transpose(-1, -2) / d_k**0.5
+    if sight.bias_HTS is not None:
+        scores_BHTS = scores_BHTS + sight.bias_HTS
+    if sight.keep_BS is not None:
+        scores_BHTS = scores_BHTS.masked_fill(~sight.keep_BS[:, None, None, :], float("-inf"))
+    if sight.causal:
+        T, S = scores_BHTS.shape[-2:]
+        past_TS = torch.ones(T, S, dtype=torch.bool, device=q_BHTK.device).tril()
+        scores_BHTS = scores_BHTS.masked_fill(~past_TS, float("-inf"))
+    exponentials_BHTS = (scores_BHTS - scores_BHTS.amax(dim=-1, keepdim=True)).exp()
+    weights_BHTS: Tensor = exponentials_BHTS / exponentials_BHTS.sum(dim=-1, keepdim=True)
+    return weights_BHTS
+
+
+def fast_attention(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSK: Tensor, sight: Sight, dropout: Dropout) -> Tensor:
+    """Eq. 1 by whatever was measured to be fastest for this device, type and length."""
+    if q_BHTK.device.type == "cpu" and k_BHSK.size(2) <= _PLAIN_UP_TO[q_BHTK.dtype]:
+        return plain_attention(q_BHTK, k_BHSK, v_BHSK, sight, dropout)
+    # The fused kernels know a causal order, or one mask, but not both.
+    fused_causal = sight.causal and sight.bias_HTS is None
+    return F.scaled_dot_product_attention(
+        q_BHTK,
+        k_BHSK,
+        v_BHSK,
+        attn_mask=_one_mask(sight._replace(causal=sight.causal and not fused_causal), q_BHTK, k_BHSK.size(2)),
+        dropout_p=dropout.p if dropout.training else 0.0,
+        is_causal=fused_causal,
+    )
+
+
+def plain_attention(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSK: Tensor, sight: Sight, dropout: Dropout) -> Tensor:
+    """Eq. 1 as two batched products with PyTorch's softmax between them."""
     # Autocast would send the softmax through fp32 copies; the kernel already sums in fp32 inside.
     with torch.autocast(q_BHTK.device.type, enabled=False):
         scores_BHTS = (q_BHTK * q_BHTK.size(-1) ** -0.5) @ k_BHSK.transpose(-1, -2)
-        if keep_BS is not None:
-            scores_BHTS = scores_BHTS.masked_fill(~keep_BS[:, None, None, :], float("-inf"))
-        if causal:
-            ahead_TS = torch.full(scores_BHTS.shape[-2:], float("-inf"), dtype=q_BHTK.dtype, device=q_BHTK.device)
-            scores_BHTS = scores_BHTS + ahead_TS.triu(1)
+        if sight.bias_HTS is not None:
+            scores_BHTS = scores_BHTS + sight.bias_HTS
+        if sight.keep_BS is not None:
+            scores_BHTS = scores_BHTS.masked_fill(~sight.keep_BS[:, None, None, :], float("-inf"))
+        if sight.causal:
+            scores_BHTS = scores_BHTS + _ahead(q_BHTK, k_BHSK.size(2))
         weights_BHTS: Tensor = dropout(scores_BHTS.softmax(dim=-1))
         return weights_BHTS @ v_BHSK
+
+
+def _one_mask(sight: Sight, q_BHTK: Tensor, S: int) -> Tensor | None:
+    """Return all of `sight` as what PyTorch adds to the scores, or as the kept positions alone where that says all."""
+    keep_B11S = None if sight.keep_BS is None else sight.keep_BS[:, None, None, :]
+    if sight.bias_HTS is None and not sight.causal:
+        return keep_B11S
+    added = q_BHTK.new_zeros(()) if sight.bias_HTS is None else sight.bias_HTS
+    if sight.causal:
+        added = added + _ahead(q_BHTK, S)
+    return added[None] if keep_B11S is None else added.masked_fill(~keep_B11S, float("-inf"))
+
+
+def _ahead(q_BHTK: Tensor, S: int) -> Tensor:
+    """Return minus infinity for each key that stands after its query, zero for the others; shapes (T, S)."""
+    return torch.full((q_BHTK.size(2), S), float("-inf"), dtype=q_BHTK.dtype, device=q_BHTK.device).triu(1)
+
+
+KERNELS: dict[str, Kernel] = {"fast": fast_attention, "reference": reference_attention}

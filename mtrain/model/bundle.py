@@ -61,7 +61,7 @@ def load_bundle(folder: Path) -> Bundle:
     description = _description(folder)
     _check_parts(folder, description["sha256"])
     model_config = ModelConfig(**description["model"])
-    model = build_model(model_config, description["vocabulary_size"])
+    model = build_model(model_config, description["vocabulary_size"], description["vocabulary_size"])
     weights_file = folder / "model.safetensors"
     restore_weights(model, load_file(weights_file), str(weights_file), BundleError)
     return Bundle(

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
-from mtrain.model.attention import MultiHeadAttention
+from mtrain.model.attention import MultiHeadAttention, Sight
 from mtrain.model.cache import DecoderCache, GrowingKeyValues, LayerCache
-from mtrain.model.feedforward import FeedForward
+from mtrain.model.feedforward import FeedForward, GatedFeedForward
 from mtrain.model.sublayer import Residual
 
 
@@ -17,7 +17,7 @@ class DecoderLayer(nn.Module):
         self,
         self_attention: MultiHeadAttention,
         cross_attention: MultiHeadAttention,
-        feed_forward: FeedForward,
+        feed_forward: FeedForward | GatedFeedForward,
         residuals: tuple[Residual, Residual, Residual],
     ) -> None:
         super().__init__()
@@ -48,14 +48,15 @@ class DecoderLayer(nn.Module):
         """
 
         def attend_to_past(y_BND: Tensor) -> Tensor:
-            y_R1D = y_BND.flatten(0, 1)[:, None]
-            k_RHTK, v_RHTK = cache.past.append(*self.self_attention.project_memory(y_R1D))
-            q_RH1K = self.self_attention.project_query(y_R1D)
-            return self.self_attention.attend(q_RH1K, k_RHTK, v_RHTK, None, causal=False).view_as(y_BND)
+            y_R1D, here = y_BND.flatten(0, 1)[:, None], cache.past.length
+            q_RH1K = self.self_attention.project_query(y_R1D, here)
+            k_RHTK, v_RHTK = cache.past.append(*self.self_attention.project_memory(y_R1D, here))
+            bias_H1T = self.self_attention.positions.bias(range(here, here + 1), range(here + 1), q_RH1K)
+            return self.self_attention.attend(q_RH1K, k_RHTK, v_RHTK, Sight(bias_HTS=bias_H1T)).view_as(y_BND)
 
         def attend_to_source(y_BND: Tensor) -> Tensor:
             q_BHNK = self.cross_attention.project_query(y_BND)
-            return self.cross_attention.attend(q_BHNK, cache.source_k_BHSK, cache.source_v_BHSK, keep_BS, causal=False)
+            return self.cross_attention.attend(q_BHNK, cache.source_k_BHSK, cache.source_v_BHSK, Sight(keep_BS))
 
         x_BND = self.self_residual(x_BND, attend_to_past)
         x_BND = self.cross_residual(x_BND, attend_to_source)

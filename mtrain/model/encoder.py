@@ -5,14 +5,19 @@ from collections.abc import Sequence
 from torch import Tensor, nn
 
 from mtrain.model.attention import MultiHeadAttention
-from mtrain.model.feedforward import FeedForward
+from mtrain.model.feedforward import FeedForward, GatedFeedForward
 from mtrain.model.sublayer import Residual
 
 
 class EncoderLayer(nn.Module):
     """One layer: each source position looks at all others, then thinks for itself."""
 
-    def __init__(self, attention: MultiHeadAttention, feed_forward: FeedForward, residuals: tuple[Residual, Residual]):
+    def __init__(
+        self,
+        attention: MultiHeadAttention,
+        feed_forward: FeedForward | GatedFeedForward,
+        residuals: tuple[Residual, Residual],
+    ) -> None:
         super().__init__()
         self.attention = attention
         self.feed_forward = feed_forward

@@ -1,25 +1,63 @@
 """The first value of every parameter, decided in one place."""
 
-from torch import nn
+from collections.abc import Callable
+from typing import NamedTuple
+
+from torch import Tensor, nn
 
 from mtrain.model.attention import MultiHeadAttention
+from mtrain.model.embedding import OutputLayer, TokenEmbedding
+from mtrain.model.feedforward import GatedFeedForward
+from mtrain.model.positions import LearnedPositions, RelativeBias
+from mtrain.model.sublayer import PostNorm, PreNorm
 from mtrain.model.transformer import Transformer
 
 
-def initialize(model: Transformer) -> None:
-    """Draw the weights from PyTorch's global generator: Xavier for matrices, d_model^-0.5 for embeddings.
+class Initialization(NamedTuple):
+    """How matrices are drawn, the standard deviation of embeddings by d_model, and the gain of each sublayer's norm."""
 
-    Embeddings of that size have variance 1 after the sqrt(d_model) scale, and give logits of variance 1 where they
-    serve as the output layer, so that training starts near ln V. Source: Glorot and Bengio 2010; tensor2tensor.
-    """
+    draw_matrix: Callable[[Tensor], Tensor]
+    embedding_std: Callable[[int], float]
+    sublayer_gain: float = 1.0
+
+
+def _d_model_to_the_minus_half(d_model: int) -> float:
+    """Give embeddings variance 1 after their scale, and logits variance 1: training then starts near ln V."""
+    return float(d_model**-0.5)
+
+
+INITIALIZATIONS = {
+    # Glorot and Bengio 2010; embeddings as in tensor2tensor.
+    "xavier": Initialization(nn.init.xavier_uniform_, _d_model_to_the_minus_half),
+    # Radford et al. 2018 (GPT), section 4.1: everything from N(0, 0.02).
+    "normal": Initialization(lambda weight: nn.init.normal_(weight, std=0.02), lambda _: 0.02),
+    # An experiment after Huang et al. 2020 (T-Fixup), whose residual branches start small: here they start at nothing.
+    "tfixup_like": Initialization(nn.init.xavier_uniform_, _d_model_to_the_minus_half, sublayer_gain=0.0),
+}
+
+
+def initialize(model: Transformer, how: Initialization) -> None:
+    """Draw all parameters from PyTorch's global generator; biases start at 0, gains of norms at 1."""
+    std = how.embedding_std(model.d_model)
     for module in model.modules():
-        if isinstance(module, nn.Embedding):
-            nn.init.normal_(module.weight, std=model.d_model**-0.5)
-        elif isinstance(module, nn.Linear):
-            nn.init.xavier_uniform_(module.weight)
-            nn.init.zeros_(module.bias)
+        match module:
+            case TokenEmbedding() | OutputLayer() | LearnedPositions() | RelativeBias():
+                nn.init.normal_(module.weight, std=std)
+            case nn.Linear():
+                how.draw_matrix(module.weight)
+        if isinstance(bias := getattr(module, "bias", None), nn.Parameter):
+            nn.init.zeros_(bias)
     for module in model.modules():
-        if isinstance(module, MultiHeadAttention):
-            # Two projections that share a matrix only for speed are drawn as what they are.
-            for weight_DD in module.key_value.weight.chunk(2):
-                nn.init.xavier_uniform_(weight_DD)
+        match module:
+            case MultiHeadAttention():
+                _draw_halves(module.key_value, how)
+            case GatedFeedForward():
+                _draw_halves(module.inner, how)
+            case PreNorm() | PostNorm():
+                nn.init.constant_(module.norm.get_parameter("weight"), how.sublayer_gain)
+
+
+def _draw_halves(linear: nn.Linear, how: Initialization) -> None:
+    """Draw two projections that share a matrix only for speed as what they are."""
+    for half in linear.weight.data.chunk(2):
+        how.draw_matrix(half)

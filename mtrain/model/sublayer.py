@@ -1,4 +1,4 @@
-"""Where the layer norm stands around a sublayer: one object, so that encoder and decoder never ask."""
+"""Where the norm stands around a sublayer: one object, so that encoder and decoder never ask."""
 
 from collections.abc import Callable
 
@@ -14,9 +14,9 @@ class PostNorm(nn.Module):
 
     normalises_output = True
 
-    def __init__(self, d_model: int, dropout: float) -> None:
+    def __init__(self, norm: nn.Module, dropout: float) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(d_model)
+        self.norm = norm
         self.dropout = Dropout(dropout)
 
     def forward(self, x_BTD: Tensor, sublayer: Sublayer) -> Tensor:
@@ -33,9 +33,9 @@ class PreNorm(nn.Module):
 
     normalises_output = False
 
-    def __init__(self, d_model: int, dropout: float) -> None:
+    def __init__(self, norm: nn.Module, dropout: float) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(d_model)
+        self.norm = norm
         self.dropout = Dropout(dropout)
 
     def forward(self, x_BTD: Tensor, sublayer: Sublayer) -> Tensor:

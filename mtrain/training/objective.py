@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 # Rows of logits that exist at once: enough to make large matrix products, few enough to be little memory.
@@ -22,14 +23,27 @@ class Loss(NamedTuple):
     nll: Tensor
 
 
-def smoothed_cross_entropy(hidden_MD: Tensor, weight_VD: Tensor, labels_M: Tensor, smoothing: float) -> Loss:
+def smoothed_cross_entropy(
+    hidden_MD: Tensor, weight_VD: Tensor, bias_V: Tensor | None, labels_M: Tensor, smoothing: float
+) -> Loss:
     """Sum -[(1 - e) log p(label) + e / (V - 1) * sum over the other pieces of log p] over the M positions.
 
     The logits are made, used and forgotten a chunk of rows at a time, with their gradient, so that M x V numbers
     never exist at once. Source: tensor2tensor's form of label smoothing (all of e goes to the V - 1 others).
     """
-    smoothed, nll = _ChunkedCrossEntropy.apply(hidden_MD, weight_VD, labels_M, smoothing)  # type: ignore[no-untyped-call]
+    smoothed, nll = _ChunkedCrossEntropy.apply(  # type: ignore[no-untyped-call]
+        hidden_MD, weight_VD, bias_V, labels_M, smoothing
+    )
     return Loss(smoothed, nll)
+
+
+def share_of_others(smoothing: float, over: str, vocabulary_size: int) -> float:
+    """Return what the V - 1 pieces other than the reference get together, by the name in `training.smoothing_over`.
+
+    Spread over all V pieces (PyTorch's `label_smoothing`; Szegedy et al. 2016), 1 / V of it comes back to the
+    reference.
+    """
+    return {"others": smoothing, "all": smoothing * (vocabulary_size - 1) / vocabulary_size}[over]
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
@@ -37,17 +51,19 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, hidden_MD: Tensor, weight_VD: Tensor, labels_M: Tensor, smoothing: float
+        ctx: Any, hidden_MD: Tensor, weight_VD: Tensor, bias_V: Tensor | None, labels_M: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor]:
         dtype, device_type = _matmul_dtype(hidden_MD), hidden_MD.device.type
         hidden, weight = hidden_MD.to(dtype), weight_VD.to(dtype)
         wants_gradient = any(ctx.needs_input_grad[:2])
         grad_hidden_MD = torch.empty_like(hidden) if wants_gradient else None
         grad_weight_VD = torch.zeros_like(weight_VD, dtype=torch.float32) if wants_gradient else None
+        bias = None if bias_V is None else bias_V.to(dtype)
+        grad_bias_V = None if bias_V is None else torch.zeros_like(bias_V, dtype=torch.float32)
         smoothed = hidden_MD.new_zeros((), dtype=torch.float32)
         nll = torch.zeros_like(smoothed)
         for hidden_CD, labels_C, rows in _slices(_ROWS_PER_CHUNK[device_type], hidden, labels_M):
-            logits_CV = hidden_CD @ weight.T
+            logits_CV = F.linear(hidden_CD, weight, bias)
             for logits_KV, labels_K, _ in _slices(_ROWS_PER_BLOCK[device_type], logits_CV, labels_C):
                 smoothed_K, nll_K = _loss_and_gradient(logits_KV, labels_K, smoothing)
                 smoothed += smoothed_K.sum()
@@ -56,14 +72,15 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
                 grad_CV = logits_CV
                 torch.mm(grad_CV, weight, out=grad_hidden_MD[rows])
                 grad_weight_VD += grad_CV.T @ hidden_CD
-        ctx.save_for_backward(grad_hidden_MD, grad_weight_VD)
+                if grad_bias_V is not None:
+                    grad_bias_V += grad_CV.sum(0, dtype=torch.float32)
+        ctx.save_for_backward(grad_hidden_MD, grad_weight_VD, grad_bias_V)
         ctx.mark_non_differentiable(nll)
         return smoothed, nll
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
-        grad_hidden_MD, grad_weight_VD = ctx.saved_tensors
-        return grad_hidden_MD * grad_outputs[0], grad_weight_VD * grad_outputs[0], None, None
+        return *(None if grad is None else grad * grad_outputs[0] for grad in ctx.saved_tensors), None, None
 
 
 def _slices(size: int, values_M: Tensor, labels_M: Tensor) -> Iterator[tuple[Tensor, Tensor, slice]]:

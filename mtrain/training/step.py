@@ -37,7 +37,7 @@ def batch_loss(model: Transformer, batch: Batch, smoothing: float, precision: to
     with torch.autocast(device_type, dtype=precision, enabled=precision is not torch.float32):
         hidden_BTD = model(batch.source.src_BS, batch.source.keep_BS, batch.tgt_in_BT)
         hidden_MD = hidden_BTD.flatten(0, 1).index_select(0, batch.real_M)
-        return smoothed_cross_entropy(hidden_MD, model.output.weight, batch.labels_M, smoothing)
+        return smoothed_cross_entropy(hidden_MD, model.output.weight, model.output.bias, batch.labels_M, smoothing)
 
 
 class BatchLoss(nn.Module):

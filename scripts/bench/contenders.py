@@ -56,7 +56,7 @@ def mtrain_contender(precision: str, device: torch.device) -> Train:
     """Train as `mtrain fit` does."""
     keep_freed_memory()
     config = ModelConfig(WIDTH, HEADS, INNER, LAYERS, LAYERS, DROPOUT)
-    model = build_model(config, VOCABULARY).to(device)
+    model = build_model(config, VOCABULARY, VOCABULARY).to(device)
     loss = BatchLoss(model, SMOOTHING, DTYPES[precision])
     updater = Updater(loss, build_optimizer(model, TrainingConfig()), CLIP, seed=1)
     return lambda batch: updater.update(1, [batch], RATE)

@@ -23,8 +23,8 @@ def test_every_number_has_exactly_one_range() -> None:
 @pytest.mark.parametrize("key", [key for range_ in RANGES for key in range_.keys.split()])
 def test_a_number_below_its_range_is_told(key: str) -> None:
     section, name = key.split(".")
-    config = replace(GOOD, **{section: replace(getattr(GOOD, section), **{name: -1})})
-    assert next(broken.text for broken in check_config(config) if broken.keys == (key,)).endswith("found -1")
+    config = replace(GOOD, **{section: replace(getattr(GOOD, section), **{name: -2})})
+    assert next(broken.text for broken in check_config(config) if broken.keys == (key,)).endswith("found -2")
 
 
 @pytest.mark.parametrize(
@@ -52,9 +52,28 @@ def test_a_number_below_its_range_is_told(key: str) -> None:
             "model.heads 8 does not divide model.d_model 100",
         ),
         (
-            replace(GOOD, model=ModelConfig(d_model=20, heads=4)),
-            "model.heads model.d_model",
-            "model.d_model 20 over model.heads 4 makes heads of width 5; it must be even",
+            replace(GOOD, model=ModelConfig(d_model=20, heads=4, positions="rotary")),
+            "model.heads model.d_model model.head_width",
+            "rotary positions turn pairs of values, heads of width 5 are odd; set model.head_width to an even number",
+        ),
+        (
+            replace(GOOD, model=ModelConfig(d_model=21, heads=3)),
+            "model.d_model model.positions",
+            "sinusoidal positions come in pairs, model.d_model 21 is odd",
+        ),
+        (
+            replace(GOOD, model=ModelConfig(norm_position="post", initialization="tfixup_like")),
+            "model.initialization model.norm_position",
+            "tfixup_like starts sublayers at nothing, post-norm would make nothing of all; set norm_position pre",
+        ),
+        (
+            replace(
+                GOOD,
+                model=ModelConfig(positions="learned", max_positions=200),
+                batches=BatchesConfig(max_tokens_per_sentence=200),
+            ),
+            "decoding.max_source_tokens model.max_positions",
+            "decoding.max_source_tokens 256 is beyond the 200 learned positions; set model.max_positions to 256",
         ),
         (
             replace(GOOD, training=TrainingConfig(max_updates=0, patience=3)),

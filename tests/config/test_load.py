@@ -69,7 +69,7 @@ def mistakes(text: str, *overrides: str) -> list[str]:
             "training:\n  precision: fp16",
             "mine.yaml:2 training.precision: expects one of auto, fp32, bf16, found 'fp16'. Did you mean bf16?",
         ),
-        ("model:\n  tied: 3", "mine.yaml:2 model.tied: expects one of three_way, none, found '3'"),
+        ("model:\n  tied: 3", "mine.yaml:2 model.tied: expects one of three_way, decoder, none, found '3'"),
         ("extends: [a]", "mine.yaml:1 extends: expects one YAML file"),
         ("corpus:\n  dev: &dev [*dev]", "mine.yaml:2 corpus.dev: expects a list of texts, found nested keys"),
         ("model: &model\n  heads: *model", "mine.yaml:2 model.heads: expects a whole number, found nested keys"),

