@@ -173,5 +173,5 @@ def _learning_rate_rules(training: TrainingConfig) -> Iterator[BrokenRule]:
         text = "noam has its own peak; set another training.schedule, or training.learning_rate_scale instead"
         yield BrokenRule(("training.learning_rate", "training.schedule"), text)
     if training.optimizer == "adam" and training.weight_decay > 0:
-        text = f"training.weight_decay {training.weight_decay:g} is for adamw; set training.optimizer adamw, or 0"
+        text = f"{training.weight_decay:g} is for adamw and muon; set training.optimizer to one of them, or this to 0"
         yield BrokenRule(("training.weight_decay", "training.optimizer"), text)

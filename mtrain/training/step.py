@@ -15,7 +15,7 @@ from mtrain.runtime import seed_from
 from mtrain.training.checkpoint import TensorFiles
 from mtrain.training.moving_average import MovingAverage
 from mtrain.training.objective import Loss, smoothed_cross_entropy
-from mtrain.training.optimizer import optimizer_tensors, restore_optimizer
+from mtrain.training.optimizer import Optimizer, optimizer_tensors, restore_optimizer
 from mtrain.training.processes import ALONE, Processes
 
 
@@ -63,7 +63,7 @@ class Updater:
     def __init__(
         self,
         loss: BatchLoss,
-        optimizer: torch.optim.Adam,
+        optimizer: Optimizer,
         clip_norm: float,
         seed: int,
         processes: Processes = ALONE,
@@ -146,8 +146,8 @@ class Updater:
     def _step(self, learning_rate: float, gradient_norm: Tensor) -> None:
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
-        # The fused optimisers leave everything as it is where this is 1, on the device itself: nobody has to look.
+        # Fused Adam leaves everything as it is where this is 1, on the device itself: nobody has to look.
         skip = gradient_norm.isfinite().logical_not().float()
-        self.optimizer.found_inf = skip  # type: ignore[attr-defined]
+        self.optimizer.found_inf = skip  # type: ignore[union-attr]
         self.optimizer.step()
         self.optimizer.zero_grad()

@@ -106,7 +106,7 @@ def broken_rules(**training):
         (
             {"weight_decay": 0.1},
             "training.weight_decay training.optimizer",
-            "training.weight_decay 0.1 is for adamw; set training.optimizer adamw, or 0",
+            "0.1 is for adamw and muon; set training.optimizer to one of them, or this to 0",
         ),
     ],
 )
