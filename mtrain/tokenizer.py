@@ -1,4 +1,4 @@
-"""Text to token ids and back: one SentencePiece BPE for both languages.
+"""Text to token ids and back: SentencePiece BPE, one vocabulary for both languages or one for each.
 
 The road is without loss: normalised text comes back as it was, characters never seen included, which are spelt in
 UTF-8 bytes. So there are no unknowns, and ，？！ stay what they are.
@@ -6,27 +6,36 @@ UTF-8 bytes. So there are no unknowns, and ，？！ stay what they are.
 
 import io
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from typing import Literal
 
 from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
 from mtrain.config.schema import TokenizerConfig
 from mtrain.corpus.lines import one_line
+from mtrain.corpus.sources import SIDES, Side
 from mtrain.errors import ConfigError, MtrainError, PreparedDataError
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 # SentencePiece puts the 256 bytes behind the special symbols.
 BYTES = range(4, 260)
 
+# A folder holds either the joint model or the two others.
+_JOINT_NAME = "tokenizer.model"
+_NAMES: dict[Side, str] = {side: f"tokenizer.{side}.model" for side in SIDES}
+TOKENIZER_NAMES = {_JOINT_NAME, *_NAMES.values()}
+
 # Constant, whatever the machine: it is written into the model, which must be the same everywhere.
 _TRAINING_THREADS = 4
 _ONLY_ERRORS = 2
 _SPACE = "\u2581"
+
+SizeKey = Literal["vocabulary_size", "target_vocabulary_size"]
 
 
 class Tokenizer:
@@ -51,6 +60,10 @@ class Tokenizer:
         if special != (PAD, UNK, BOS, EOS) or not all(map(processor.is_byte, BYTES)):
             raise error(f"{file}: a SentencePiece model, but not one that mtrain has trained")
         return cls(processor)
+
+    def save(self, file: Path) -> None:
+        """Write what `load` reads."""
+        file.write_bytes(self._processor.serialized_model_proto())
 
     @property
     def vocabulary_size(self) -> int:
@@ -81,7 +94,8 @@ class Tokenizer:
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of ids, always one line: a model can spell a line feed in bytes, and other damage."""
-        return one_line(self._processor.decode(list(ids)))
+        # A vocabulary learnt from text without spaces spells them in bytes, which SentencePiece leaves as U+2581.
+        return one_line(self._processor.decode(list(ids)).replace(_SPACE, " "))
 
     def has_piece(self, character: str) -> bool:
         """Tell whether a character is in the vocabulary; if not, it is spelt in bytes."""
@@ -92,6 +106,27 @@ class Tokenizer:
     def _merged(self) -> dict[str, int]:
         """The id of each piece of text. SentencePiece numbers them as it learnt them: the least is merged first."""
         return {str(self._processor.id_to_piece(id_)): id_ for id_ in range(BYTES.stop, self.vocabulary_size)}
+
+
+# The tokenizer of each side; where they share a vocabulary, both are the same object.
+Tokenizers = Mapping[Side, Tokenizer]
+
+
+def load_tokenizers(folder: Path, error: type[MtrainError] = PreparedDataError) -> Tokenizers:
+    """Return the tokenizers that lie in a folder. Raises: `error` where one is absent or damaged."""
+    joint = folder / _JOINT_NAME
+    if joint.is_file():
+        return dict.fromkeys(SIDES, Tokenizer.load(joint, error))
+    return {side: Tokenizer.load(folder / _NAMES[side], error) for side in SIDES}
+
+
+def save_tokenizers(tokenizers: Tokenizers, folder: Path) -> None:
+    """Write what `load_tokenizers` reads."""
+    if tokenizers["source"] is tokenizers["target"]:
+        tokenizers["source"].save(folder / _JOINT_NAME)
+    else:
+        for side in SIDES:
+            tokenizers[side].save(folder / _NAMES[side])
 
 
 def _merge(symbols: list[str], ranks: dict[str, int], dropout: float, draw: Callable[[], float]) -> list[str]:
@@ -120,20 +155,23 @@ def _merge(symbols: list[str], ranks: dict[str, int], dropout: float, draw: Call
     return [symbol for symbol in symbols if symbol]
 
 
-def train_tokenizer(lines: Iterable[str], section: TokenizerConfig, file: Path) -> int:
-    """Learn a vocabulary from normalised lines and write it; return its size.
+def train_tokenizer(
+    lines: Iterable[str], section: TokenizerConfig, size_key: SizeKey = "vocabulary_size"
+) -> Tokenizer:
+    """Learn a vocabulary from normalised lines, as large as the setting `size_key` says.
 
-    That is less than asked for where the text is too small to fill it: no user could know the right number beforehand,
-    and a smaller vocabulary is what such a text needs.
-    Raises: ConfigError where vocabulary_size has no room for the characters to be covered, or SentencePiece gives up.
+    It is smaller where the text is too small to fill it: no user could know the right number beforehand, and a smaller
+    vocabulary is what such a text needs.
+    Raises: ConfigError where that size has no room for the characters to be covered, or SentencePiece gives up.
     """
+    size: int = getattr(section, size_key)
     model = io.BytesIO()
     try:
         SentencePieceTrainer.train(
             sentence_iterator=iter(lines),
             model_writer=model,
             model_type="bpe",
-            vocab_size=section.vocabulary_size,
+            vocab_size=size,
             hard_vocab_limit=False,
             character_coverage=section.character_coverage,
             split_digits=section.split_digits,
@@ -156,9 +194,8 @@ def train_tokenizer(lines: Iterable[str], section: TokenizerConfig, file: Path) 
             reason = " ".join(str(error).split())
             raise ConfigError(f"tokenizer: SentencePiece learns no vocabulary from this corpus: {reason}") from error
         raise ConfigError(
-            f"tokenizer.vocabulary_size: {section.vocabulary_size:,} is too small for the characters of this corpus. "
+            f"tokenizer.{size_key}: {size:,} is too small for the characters of this corpus. "
             f"Give at least {int(needed[1]):,} (more, to have pieces of several characters), or lower "
             f"tokenizer.character_coverage, now {section.character_coverage}"
         ) from error
-    file.write_bytes(model.getvalue())
-    return Tokenizer.load(file).vocabulary_size
+    return Tokenizer(SentencePieceProcessor(model_proto=model.getvalue()))

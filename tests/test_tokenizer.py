@@ -9,7 +9,18 @@ from mtrain.config.schema import TokenizerConfig
 from mtrain.corpus.lines import normalise
 from mtrain.corpus.sources import read_lines
 from mtrain.errors import BundleError, ConfigError, PreparedDataError
-from mtrain.tokenizer import BOS, BYTES, EOS, PAD, UNK, Tokenizer, train_tokenizer
+from mtrain.tokenizer import (
+    BOS,
+    BYTES,
+    EOS,
+    PAD,
+    TOKENIZER_NAMES,
+    UNK,
+    Tokenizer,
+    load_tokenizers,
+    save_tokenizers,
+    train_tokenizer,
+)
 
 CORPORA = Path(__file__).parent.parent.parent / "shared" / "data"
 CHINESE = ["你好，世界！今天天气不错。", "他说：“三千五百万”。"]
@@ -20,7 +31,7 @@ SECTION = TokenizerConfig(vocabulary_size=330, character_coverage=0.9995)
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("tokenizer") / "tokenizer.model"
-    train_tokenizer(LINES, SECTION, path)
+    train_tokenizer(LINES, SECTION).save(path)
     return path
 
 
@@ -59,6 +70,13 @@ def test_every_character_comes_back(tokenizer: Tokenizer) -> None:
     assert_exact(tokenizer, sorted(every))
 
 
+def test_spaces_come_back_where_none_was_learnt_from() -> None:
+    spaceless = train_tokenizer(CHINESE * 30, TokenizerConfig(vocabulary_size=300))
+    assert not spaceless.has_piece(" ")
+    assert_exact(spaceless, ["一 二", *LINES[:4]])
+    assert spaceless.encode_with_dropout("一 二", 0.0, 1) == spaceless.encode("一 二")
+
+
 def test_random_text_comes_back(tokenizer: Tokenizer) -> None:
     generator = random.Random(1)
     planes = [range(0x20, 0x250), range(0x300, 0x370), range(0x2000, 0x2070), range(0x4E00, 0x9FFF)]
@@ -88,11 +106,10 @@ def test_a_batch_gives_the_same_ids_as_one_by_one(tokenizer: Tokenizer) -> None:
     assert tokenizer.encode_batch(LINES, threads=2) == [tokenizer.encode(line) for line in LINES]
 
 
-def test_digits_stay_single_only_if_wanted(tmp_path: Path, tokenizer: Tokenizer) -> None:
+def test_digits_stay_single_only_if_wanted(tokenizer: Tokenizer) -> None:
     assert len(tokenizer.encode("1245")) == 4
-    joined = tmp_path / "joined.model"
-    train_tokenizer(LINES, TokenizerConfig(vocabulary_size=330, split_digits=False), joined)
-    assert len(Tokenizer.load(joined).encode("35")) == 1
+    joined = train_tokenizer(LINES, TokenizerConfig(vocabulary_size=330, split_digits=False))
+    assert len(joined.encode("35")) == 1
 
 
 def test_ids_never_make_more_than_one_line(tokenizer: Tokenizer) -> None:
@@ -110,26 +127,26 @@ def test_which_characters_have_pieces(tokenizer: Tokenizer) -> None:
 def test_training_again_gives_the_same_bytes_and_says_nothing(
     file: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    train_tokenizer(LINES, SECTION, tmp_path / "again.model")
+    train_tokenizer(LINES, SECTION).save(tmp_path / "again.model")
     assert (tmp_path / "again.model").read_bytes() == file.read_bytes()
     assert capfd.readouterr() == ("", "")
 
 
-def test_long_lines_are_learnt_from(tmp_path: Path) -> None:
-    train_tokenizer(["长" * 5000, "短"], SECTION, tmp_path / "long.model")
-    assert Tokenizer.load(tmp_path / "long.model").has_piece("长")
+def test_long_lines_are_learnt_from() -> None:
+    assert train_tokenizer(["长" * 5000, "短"], SECTION).has_piece("长")
 
 
-def test_too_little_text_gives_a_smaller_vocabulary(tmp_path: Path) -> None:
-    size = train_tokenizer(LINES, TokenizerConfig(vocabulary_size=8000), tmp_path / "small.model")
-    assert 330 < size < 8000
-    assert Tokenizer.load(tmp_path / "small.model").vocabulary_size == size
+def test_too_little_text_gives_a_smaller_vocabulary() -> None:
+    assert 330 < train_tokenizer(LINES, TokenizerConfig(vocabulary_size=8000)).vocabulary_size < 8000
 
 
-def test_a_vocabulary_too_small_is_told_its_least_size(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_vocabulary_too_small_is_told_its_least_size(capfd: pytest.CaptureFixture[str]) -> None:
     many = ["".join(map(chr, range(0x4E00, 0x4E00 + 200)))]
-    with pytest.raises(ConfigError, match=r"vocabulary_size: 300 is too small .* Give at least 46\d .* or lower"):
-        train_tokenizer(many, TokenizerConfig(vocabulary_size=300, character_coverage=1.0), tmp_path / "m.model")
+    section = TokenizerConfig(vocabulary_size=300, target_vocabulary_size=301, character_coverage=1.0)
+    with pytest.raises(ConfigError, match=r"^tokenizer.vocabulary_size: 300 is too small .* at least 46\d .* or lower"):
+        train_tokenizer(many, section)
+    with pytest.raises(ConfigError, match=r"^tokenizer.target_vocabulary_size: 301 is too small .* at least 46\d "):
+        train_tokenizer(many, section, "target_vocabulary_size")
     assert capfd.readouterr() == ("", "")
 
 
@@ -143,7 +160,28 @@ def test_a_damaged_file_is_named(file: Path, tmp_path: Path, damage: object) -> 
         Tokenizer.load(tmp_path / "nowhere", BundleError)
 
 
-def test_what_else_sentencepiece_does_not_like_is_one_line(tmp_path: Path) -> None:
+def test_a_joint_vocabulary_is_one_file_and_one_object(tokenizer: Tokenizer, file: Path, tmp_path: Path) -> None:
+    save_tokenizers({"source": tokenizer, "target": tokenizer}, tmp_path)
+    assert [(part.name, part.read_bytes()) for part in tmp_path.iterdir()] == [("tokenizer.model", file.read_bytes())]
+    loaded = load_tokenizers(tmp_path)
+    assert loaded["source"] is loaded["target"]
+
+
+def test_each_side_gets_its_own_tokenizer_back(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    chinese = train_tokenizer(CHINESE * 30, TokenizerConfig(vocabulary_size=300))
+    save_tokenizers({"source": chinese, "target": tokenizer}, tmp_path)
+    assert TOKENIZER_NAMES - {"tokenizer.model"} == {part.name for part in tmp_path.iterdir()}
+    loaded = load_tokenizers(tmp_path)
+    assert (loaded["source"].vocabulary_size, loaded["target"].vocabulary_size) == (300, 330)
+    for side, own in (("source", chinese), ("target", tokenizer)):
+        assert loaded[side].encode(CHINESE[1]) == own.encode(CHINESE[1])  # type: ignore[index]
+        assert_exact(loaded[side], LINES[:4])  # type: ignore[index]
+    (tmp_path / "tokenizer.target.model").unlink()
+    with pytest.raises(BundleError, match=r"tokenizer\.target\.model: there is no such tokenizer"):
+        load_tokenizers(tmp_path, BundleError)
+
+
+def test_what_else_sentencepiece_does_not_like_is_one_line() -> None:
     with pytest.raises(ConfigError, match=r"^tokenizer: SentencePiece learns no vocabulary from this ") as caught:
-        train_tokenizer([], SECTION, tmp_path / "none.model")
+        train_tokenizer([], SECTION)
     assert "\n" not in str(caught.value)

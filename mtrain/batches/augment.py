@@ -13,7 +13,7 @@ from mtrain.batches.store import Examples, Lines, Prepared
 from mtrain.config.schema import BatchesConfig
 from mtrain.corpus.lines import normalise
 from mtrain.corpus.sources import SIDES, Side
-from mtrain.tokenizer import Tokenizer
+from mtrain.tokenizer import Tokenizers
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Augmentation:
     """
 
     texts: dict[Side, Lines]
-    tokenizer: Tokenizer
+    tokenizers: Tokenizers
     config: BatchesConfig
     seed: int
 
@@ -39,7 +39,7 @@ class Augmentation:
         if strips:
             text = without_punctuation(text)
         seed = _draw(self.seed, epoch, side, index)
-        ids = self.tokenizer.encode_with_dropout(text, self.config.bpe_dropout, seed)
+        ids = self.tokenizers[side].encode_with_dropout(text, self.config.bpe_dropout, seed)
         return ids if len(ids) < self.config.max_tokens_per_sentence else None  # EOS comes besides
 
     def _strips(self, epoch: int, index: int) -> bool:
@@ -66,13 +66,13 @@ class EpochExamples:
 
 
 def make_augmentation(
-    prepared: Prepared, tokenizer: Tokenizer, config: BatchesConfig, seed: int
+    prepared: Prepared, tokenizers: Tokenizers, config: BatchesConfig, seed: int
 ) -> Augmentation | None:
     """Return what the config asks for; None where that is nothing, and the text need not be opened."""
     if not (config.bpe_dropout or config.strip_punctuation):
         return None
     texts: dict[Side, Lines] = {side: prepared.text("train", side) for side in SIDES}
-    return Augmentation(texts, tokenizer, config, seed)
+    return Augmentation(texts, tokenizers, config, seed)
 
 
 def without_punctuation(text: str) -> str:

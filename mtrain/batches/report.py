@@ -12,7 +12,11 @@ _LONGEST_EXAMPLE = 30
 
 @dataclass(frozen=True)
 class PrepareReport:
-    """All figures of one preparation; `over_limit` counts training pairs that are too long to be trained on."""
+    """All figures of one preparation.
+
+    `vocabulary_sizes` are one, or the source's and the target's; `over_limit` counts training pairs that are too long
+    to be trained on.
+    """
 
     languages: dict[Side, str]
     read: int
@@ -20,7 +24,7 @@ class PrepareReport:
     dropped: dict[str, Dropped]
     pairs: dict[Split, int]
     drawn: list[Split]
-    vocabulary_size: int
+    vocabulary_sizes: list[int]
     surveys: dict[Split, dict[Side, SideSurvey]]
     max_tokens_per_sentence: int
     over_limit: int
@@ -81,8 +85,9 @@ def _lengths(report: PrepareReport) -> str:
 
 
 def _coverage(report: PrepareReport) -> str:
+    sizes = " and ".join(f"{size:,}" for size in report.vocabulary_sizes)
     head = [
-        f"vocabulary of {report.vocabulary_size:,}",
+        f"{'vocabulary' if len(report.vocabulary_sizes) == 1 else 'vocabularies'} of {sizes}",
         "different characters",
         "spelt in bytes",
         "share of text",

@@ -3,7 +3,7 @@
     train.source.txt  train.target.txt     the pairs that are trained on; dev and test as they were read
     train.source.ids                       all token ids of a side, one after the other (uint16, or uint32 if need be)
     train.source.ends.npy                  where each example ends in them (int64)
-    tokenizer.model                        SentencePiece
+    tokenizer.model                        SentencePiece; or tokenizer.source.model and tokenizer.target.model
     report.txt                             what `mtrain prepare` had to say
     manifest.json                          settings, inputs, report in figures, sizes and hashes of the others
 
@@ -28,10 +28,10 @@ from mtrain.corpus.pair_files import text_file
 from mtrain.corpus.sources import SIDES, SPLITS, Side, Split, entries, read_lines
 from mtrain.errors import PreparedDataError
 from mtrain.storage import sha256, standing_folder
+from mtrain.tokenizer import TOKENIZER_NAMES, Tokenizers, load_tokenizers
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 REPORT = "report.txt"
-TOKENIZER = "tokenizer.model"
 SEED = "run.seed"  # among the settings of prepared data where splits were drawn
 _MANIFEST = "manifest.json"
 _LARGEST_UINT16_VOCABULARY = 1 << 16
@@ -47,10 +47,9 @@ TokenIds = NDArray[np.integer[Any]]
 class Examples:
     """The examples of one split, read from the disk as they are asked for."""
 
-    def __init__(self, folder: Path, split: Split, vocabulary_size: int) -> None:
-        dtype = _id_type(vocabulary_size)
-        self._ids = {side: _map(_ids_file(folder, split, side), dtype) for side in SIDES}
+    def __init__(self, folder: Path, split: Split) -> None:
         self._ends = {side: np.load(_ends_file(folder, split, side)) for side in SIDES}
+        self._ids = {side: _map_ids(_ids_file(folder, split, side), self._ends[side]) for side in SIDES}
         self.source_lengths, self.target_lengths = (_lengths(self._ends[side]) for side in SIDES)
 
     def __len__(self) -> int:
@@ -103,7 +102,6 @@ class Manifest:
     format_version: int
     source_language: str
     target_language: str
-    vocabulary_size: int
     pairs: dict[Split, int]
     settings: Settings
     inputs: list[Input]
@@ -119,11 +117,6 @@ class Prepared:
         self.manifest = manifest
 
     @property
-    def tokenizer_path(self) -> Path:
-        """Where the SentencePiece model lies."""
-        return self.folder / TOKENIZER
-
-    @property
     def fingerprint(self) -> str:
         """A hash of all that training can see."""
         hashes = {name: digest for name, (_, digest) in self.manifest.files.items() if name != REPORT}
@@ -131,7 +124,11 @@ class Prepared:
 
     def examples(self, split: Split) -> Examples:
         """Return the token ids of a split."""
-        return Examples(self.folder, split, self.manifest.vocabulary_size)
+        return Examples(self.folder, split)
+
+    def tokenizers(self) -> Tokenizers:
+        """Return what the token ids were made with."""
+        return load_tokenizers(self.folder)
 
     def lines(self, split: Split, side: Side) -> list[str]:
         """Return the text of a split; given dev and test are as they were, so that references are the true ones."""
@@ -146,7 +143,7 @@ def write_examples(
     batches: Iterable[Sequence[Sequence[int]]], folder: Path, split: Split, side: Side, vocabulary_size: int
 ) -> None:
     """Write the ids of one side of a split, batch by batch."""
-    dtype = _id_type(vocabulary_size)
+    dtype = np.uint16 if vocabulary_size <= _LARGEST_UINT16_VOCABULARY else np.uint32
     lengths: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
     with _ids_file(folder, split, side).open("wb") as file:
         for batch in batches:
@@ -158,7 +155,7 @@ def write_examples(
 def write_manifest(folder: Path, prepared_with: Settings, inputs: list[Input], figures: dict[str, Any]) -> None:
     """Write the manifest of all that lies in `folder`; last of all, because it says that the rest is there.
 
-    `figures` are the `vocabulary_size`, the `pairs` of each split and the `report`.
+    `figures` are the `pairs` of each split and the `report`.
     """
     made = sorted(folder.iterdir())
     all_made = progress(made, "hash what was made", len(made), "file")
@@ -246,7 +243,7 @@ def _told(settings: Settings, key: str) -> str:
 def prepared_names() -> set[str]:
     """Return the names of all files that a prepared folder can hold."""
     each = (maker(Path(), split, side) for maker in _PER_SIDE for split in SPLITS for side in SIDES)
-    return {_MANIFEST, REPORT, TOKENIZER, *(file.name for file in each)}
+    return {_MANIFEST, REPORT, *TOKENIZER_NAMES, *(file.name for file in each)}
 
 
 def _ids_file(folder: Path, split: Split, side: Side) -> Path:
@@ -260,12 +257,14 @@ def _ends_file(folder: Path, split: Split, side: Side) -> Path:
 _PER_SIDE = (text_file, _ids_file, _ends_file)
 
 
-def _id_type(vocabulary_size: int) -> type[np.uint16] | type[np.uint32]:
-    return np.uint16 if vocabulary_size <= _LARGEST_UINT16_VOCABULARY else np.uint32
-
-
 def _lengths(ends: NDArray[np.int64]) -> NDArray[np.int32]:
     return np.diff(ends, prepend=0).astype(np.int32)
+
+
+def _map_ids(file: Path, ends: NDArray[np.int64]) -> TokenIds:
+    """Map the ids; the size of their file tells which of the two types they have."""
+    count = int(ends[-1]) if len(ends) else 0
+    return _map(file, np.uint16 if file.stat().st_size == 2 * count else np.uint32)
 
 
 def _map(file: Path, dtype: DTypeLike) -> TokenIds:

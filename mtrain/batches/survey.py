@@ -42,7 +42,7 @@ class SideSurvey:
 
 def survey_side(folder: Path, split: Split, side: Side, tokenizer: Tokenizer) -> SideSurvey:
     """Measure one side of a split that lies in `folder` as text and as ids."""
-    examples = Examples(folder, split, tokenizer.vocabulary_size)
+    examples = Examples(folder, split)
     characters: Counter[str] = Counter()
     units = np.zeros(len(examples), dtype=np.int64)
     lines = progress(read_lines(text_file(folder, split, side)), f"measure {split} {side}", len(examples), "line")

@@ -13,6 +13,7 @@ from mtrain.batches.stream import TrainingStream, fixed_batches
 from mtrain.config.load import dump_config
 from mtrain.config.schema import Config, RunConfig
 from mtrain.console import be_silent, progress_bar, say, warn
+from mtrain.corpus.sources import SIDES
 from mtrain.decoding.translator import Translator
 from mtrain.errors import CheckpointError, ConfigError, PreparedDataError, TrainingError
 from mtrain.evaluation.metrics import score
@@ -22,7 +23,7 @@ from mtrain.model.transformer import Transformer
 from mtrain.model.weights import restore_weights
 from mtrain.runtime import choose_device, choose_precision, environment, keep_freed_memory, seed_from, set_threads
 from mtrain.storage import held_alone, write_whole
-from mtrain.tokenizer import Tokenizer
+from mtrain.tokenizer import Tokenizers
 from mtrain.training.checkpoint import Checkpoints, Fingerprint
 from mtrain.training.choice import choose_weights
 from mtrain.training.loop import Training
@@ -82,9 +83,10 @@ def _fit(config: Config, device: torch.device, processes: Processes) -> None:
     keep_freed_memory()
     prepared = open_prepared(Path(config.corpus.folder), config.corpus, config.tokenizer)
     seed_from(config.run.seed, "weights")
-    tokenizer = Tokenizer.load(prepared.tokenizer_path)
-    model = build_model(config.model, tokenizer.vocabulary_size, tokenizer.vocabulary_size).to(device)
-    training = _training(config, model, prepared, tokenizer, precision, processes)
+    tokenizers = prepared.tokenizers()
+    source_pieces, target_pieces = (tokenizers[side].vocabulary_size for side in SIDES)
+    model = build_model(config.model, source_pieces, target_pieces).to(device)
+    training = _training(config, model, prepared, tokenizers, precision, processes)
     state = training.resume()
     _introduce(config, training, state, f"{device.type}, {_name(precision)}")
     run = Path(config.run.folder)
@@ -111,7 +113,7 @@ def _leave_model(config: Config, training: Training, state: TrainingState, prepa
     restore_weights(model, weights, "the chosen weights", CheckpointError)
     bundle = Bundle(
         model,
-        training.tokenizer,
+        training.tokenizers,
         config.corpus.source_language,
         config.corpus.target_language,
         config.model,
@@ -125,7 +127,7 @@ def _leave_model(config: Config, training: Training, state: TrainingState, prepa
     )
     # The machine that trained is no matter of the model: it translates elsewhere too.
     settings = dump_config(replace(config, run=RunConfig(folder=config.run.folder, seed=config.run.seed)))
-    save_bundle(bundle, prepared.tokenizer_path, settings, run / "model")
+    save_bundle(bundle, settings, run / "model")
     say(f"the model is in {run / 'model'}")
 
 
@@ -133,7 +135,7 @@ def _training(
     config: Config,
     model: Transformer,
     prepared: Prepared,
-    tokenizer: Tokenizer,
+    tokenizers: Tokenizers,
     precision: torch.dtype,
     processes: Processes,
 ) -> Training:
@@ -143,14 +145,14 @@ def _training(
             f"training.accumulate: {section.accumulate} micro-batches an update cannot be shared evenly by "
             f"{processes.count} processes. Set it to a multiple of {processes.count}."
         )
-    augmentation = make_augmentation(prepared, tokenizer, config.batches, config.run.seed)
+    augmentation = make_augmentation(prepared, tokenizers, config.batches, config.run.seed)
     stream = TrainingStream(prepared.examples("train"), config.batches, config.run.seed, augmentation)
     if len(stream) == 0:
         raise TrainingError(
             f"{config.corpus.folder}: every training pair has a side of more than "
             f"{config.batches.max_tokens_per_sentence} tokens. Raise batches.max_tokens_per_sentence."
         )
-    smoothing = share_of_others(section.label_smoothing, section.smoothing_over, tokenizer.vocabulary_size)
+    smoothing = share_of_others(section.label_smoothing, section.smoothing_over, tokenizers["target"].vocabulary_size)
     updater = Updater(
         BatchLoss(model, smoothing, precision),
         build_optimizer(model, section),
@@ -159,9 +161,9 @@ def _training(
         processes,
         MovingAverage(model, section.average_decay) if section.average_decay else None,
     )
-    validator = _validator(config, prepared, tokenizer, precision)
+    validator = _validator(config, prepared, tokenizers, precision)
     checkpoints = Checkpoints(run / "checkpoints", _fingerprint(config, prepared, precision), section.keep_checkpoints)
-    return Training(section, stream, tokenizer, updater, validator, checkpoints, processes, run)
+    return Training(section, stream, tokenizers, updater, validator, checkpoints, processes, run)
 
 
 def _fingerprint(config: Config, prepared: Prepared, precision: torch.dtype) -> Fingerprint:
@@ -194,7 +196,7 @@ def _introduce(config: Config, training: Training, state: TrainingState, machine
         say(f"going on from update {state.update:,} (epoch {state.epoch + 1}, {state.seconds / 60:.1f} minutes so far)")
 
 
-def _validator(config: Config, prepared: Prepared, tokenizer: Tokenizer, precision: torch.dtype) -> Validator:
+def _validator(config: Config, prepared: Prepared, tokenizers: Tokenizers, precision: torch.dtype) -> Validator:
     if len(prepared.examples("dev")) == 0:
         raise PreparedDataError(f"{config.corpus.folder}: the dev split is empty. Set corpus.dev, or corpus.dev_pairs.")
     batches = fixed_batches(prepared.examples("dev"), config.batches.max_tokens_per_batch)
@@ -214,7 +216,7 @@ def _validator(config: Config, prepared: Prepared, tokenizer: Tokenizer, precisi
             return DevScores(loss, source_gain, None, [])
         these = slice(_SAMPLES_SHOWN if in_short else count)
         with progress_bar("dev BLEU", len(chosen[these]), "line") as bar:
-            translations = Translator(model, tokenizer, greedy, language).translate(some_sources[these], bar.update)
+            translations = Translator(model, tokenizers, greedy, language).translate(some_sources[these], bar.update)
         hypotheses = [translation.text for translation in translations]
         scores = score(hypotheses, some_references[these], None, language, bleu_tokenizer)
         samples = map(Sample, some_sources, some_references, hypotheses)

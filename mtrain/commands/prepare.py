@@ -1,6 +1,6 @@
 """`mtrain prepare`: raw parallel text in; clean, split and numbered sentence pairs out."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -12,7 +12,6 @@ from mtrain.batches.store import (
     CURE,
     REPORT,
     SEED,
-    TOKENIZER,
     Examples,
     Settings,
     changed_settings,
@@ -32,7 +31,7 @@ from mtrain.corpus.pair_files import text_file, written_pairs
 from mtrain.corpus.sources import SIDES, SPLITS, Side, Split, read_lines
 from mtrain.errors import PreparedDataError
 from mtrain.storage import folder_written_whole, held_alone
-from mtrain.tokenizer import Tokenizer, train_tokenizer
+from mtrain.tokenizer import SizeKey, Tokenizer, Tokenizers, save_tokenizers, train_tokenizer
 
 _LINES_AT_ONCE = 20_000
 _ALL_CORES = -1  # as SentencePiece says it
@@ -55,13 +54,14 @@ def _prepare(config: Config, folder: Path) -> None:
     with folder_written_whole(folder) as making:
         inputs = describe_inputs(config.corpus)
         tally = assemble(config.corpus, config.run.seed, making)
-        tokenizer = _learn_vocabulary(config.tokenizer, making, tally.pairs["train"])
+        tokenizers = _learn_vocabularies(config.tokenizer, making, tally.pairs["train"])
+        save_tokenizers(tokenizers, making)
         for split in SPLITS:
             for side in SIDES:
-                _write_ids(making, split, side, tokenizer, tally.pairs[split], config.run.threads or _ALL_CORES)
-        report = _report(config, tally, tokenizer, making)
+                _write_ids(making, split, side, tokenizers[side], tally.pairs[split], config.run.threads or _ALL_CORES)
+        report = _report(config, tally, tokenizers, making)
         (making / REPORT).write_text(render_report(report) + "\n", encoding="utf-8", newline="\n")
-        figures = {"vocabulary_size": tokenizer.vocabulary_size, "pairs": tally.pairs, "report": asdict(report)}
+        figures = {"pairs": tally.pairs, "report": asdict(report)}
         write_manifest(making, _settings(config), inputs, figures)
     say(f"\n{render_report(report)}\n\nprepared in {folder}")
 
@@ -90,24 +90,37 @@ def _reason(folder: Path, settings: Settings, config: Config) -> str:
     return "; ".join(changed_settings(manifest.settings, settings) + changed_inputs(manifest.inputs, config.corpus))
 
 
-def _learn_vocabulary(section: TokenizerConfig, folder: Path, pairs: int) -> Tokenizer:
-    lines = min(2 * pairs, section.train_lines)
-    say(f"learning a vocabulary of {section.vocabulary_size:,} from {lines:,} lines ...")
-    size = train_tokenizer(_sample(folder, pairs, section.train_lines), section, folder / TOKENIZER)
-    if size < section.vocabulary_size:
+def _learn_vocabularies(section: TokenizerConfig, folder: Path, pairs: int) -> Tokenizers:
+    """Return the tokenizer of each side, learnt from the `pairs` of training that lie in `folder`."""
+    if section.joint:
+        return dict.fromkeys(SIDES, _learn_vocabulary(section, "vocabulary_size", folder, pairs, SIDES))
+    target_key: SizeKey = "target_vocabulary_size" if section.target_vocabulary_size else "vocabulary_size"
+    return {
+        "source": _learn_vocabulary(section, "vocabulary_size", folder, pairs, ["source"]),
+        "target": _learn_vocabulary(section, target_key, folder, pairs, ["target"]),
+    }
+
+
+def _learn_vocabulary(
+    section: TokenizerConfig, size_key: SizeKey, folder: Path, pairs: int, sides: Sequence[Side]
+) -> Tokenizer:
+    size: int = getattr(section, size_key)
+    chosen = min(pairs, max(1, section.train_lines // 2))
+    say(f"learning a vocabulary of {size:,} from {len(sides) * chosen:,} lines of {' and '.join(sides)} ...")
+    tokenizer = train_tokenizer(_sample(folder, pairs, chosen, sides), section, size_key)
+    if tokenizer.vocabulary_size < size:
         warn(
-            f"these lines are too few for tokenizer.vocabulary_size = {section.vocabulary_size:,}; "
-            f"the vocabulary has all the {size:,} pieces they yield"
+            f"these lines are too few for tokenizer.{size_key} = {size:,}; "
+            f"the vocabulary has all the {tokenizer.vocabulary_size:,} pieces they yield"
         )
-    return Tokenizer.load(folder / TOKENIZER)
+    return tokenizer
 
 
-def _sample(folder: Path, pairs: int, lines: int) -> Iterator[str]:
-    """Give both sides of training pairs that are spread evenly over the corpus, `lines` lines at most."""
-    chosen = min(pairs, max(1, lines // 2))
+def _sample(folder: Path, pairs: int, chosen: int, sides: Sequence[Side]) -> Iterator[str]:
+    """Give these sides of `chosen` training pairs that are spread evenly over the corpus."""
     for row, pair in enumerate(written_pairs(folder, "train")):
         if row * chosen // pairs != (row + 1) * chosen // pairs:
-            yield from pair
+            yield from (getattr(pair, side) for side in sides)
 
 
 def _write_ids(folder: Path, split: Split, side: Side, tokenizer: Tokenizer, pairs: int, threads: int) -> None:
@@ -118,9 +131,9 @@ def _write_ids(folder: Path, split: Split, side: Side, tokenizer: Tokenizer, pai
     write_examples(ids, folder, split, side, tokenizer.vocabulary_size)
 
 
-def _report(config: Config, tally: Tally, tokenizer: Tokenizer, folder: Path) -> PrepareReport:
+def _report(config: Config, tally: Tally, tokenizers: Tokenizers, folder: Path) -> PrepareReport:
     limit = config.batches.max_tokens_per_sentence
-    train = Examples(folder, "train", tokenizer.vocabulary_size)
+    train = Examples(folder, "train")
     return PrepareReport(
         languages={"source": config.corpus.source_language, "target": config.corpus.target_language},
         read=tally.read,
@@ -128,8 +141,10 @@ def _report(config: Config, tally: Tally, tokenizer: Tokenizer, folder: Path) ->
         dropped=tally.dropped,
         pairs=tally.pairs,
         drawn=missing_splits(config.corpus),
-        vocabulary_size=tokenizer.vocabulary_size,
-        surveys={split: {side: survey_side(folder, split, side, tokenizer) for side in SIDES} for split in SPLITS},
+        vocabulary_sizes=[tokenizer.vocabulary_size for tokenizer in dict.fromkeys(tokenizers.values())],
+        surveys={
+            split: {side: survey_side(folder, split, side, tokenizers[side]) for side in SIDES} for split in SPLITS
+        },
         max_tokens_per_sentence=limit,
         over_limit=int(np.count_nonzero(np.maximum(train.source_lengths, train.target_lengths) > limit)),
     )

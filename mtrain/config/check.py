@@ -66,12 +66,23 @@ RANGES = (
         lambda value: 300 <= value <= 1_000_000,
         "tokenizer.vocabulary_size",
     ),
+    Range(
+        "0, or from 300 to 1,000,000",
+        lambda value: value == 0 or 300 <= value <= 1_000_000,
+        "tokenizer.target_vocabulary_size",
+    ),
 )
 
 
 def check_config(config: Config) -> list[BrokenRule]:
     """Return every rule that the settings break."""
-    return [*_out_of_range(config), *_corpus_rules(config), *_model_rules(config), *_training_rules(config)]
+    return [
+        *_out_of_range(config),
+        *_corpus_rules(config),
+        *_vocabulary_rules(config),
+        *_model_rules(config),
+        *_training_rules(config),
+    ]
 
 
 def _out_of_range(config: Config) -> Iterator[BrokenRule]:
@@ -99,6 +110,16 @@ def _corpus_rules(config: Config) -> Iterator[BrokenRule]:
 
 def _holds_pairs(entry: str) -> bool:
     return entry.startswith("hub:") or entry.endswith((".tsv", ".jsonl", ".parquet"))
+
+
+def _vocabulary_rules(config: Config) -> Iterator[BrokenRule]:
+    tokenizer = config.tokenizer
+    if not tokenizer.joint and config.model.tied == "three_way":
+        text = "model.tied three_way needs one joint vocabulary; set model.tied=decoder, or tokenizer.joint=true"
+        yield BrokenRule(("tokenizer.joint", "model.tied"), text)
+    if tokenizer.joint and tokenizer.target_vocabulary_size:
+        text = "the target has no vocabulary of its own; set tokenizer.joint=false, or target_vocabulary_size=0"
+        yield BrokenRule(("tokenizer.target_vocabulary_size",), text)
 
 
 def _model_rules(config: Config) -> Iterator[BrokenRule]:

@@ -46,12 +46,14 @@ class CorpusConfig:
 
 @dataclass(frozen=True)
 class TokenizerConfig:
-    """Joint SentencePiece BPE of both languages."""
+    """SentencePiece BPE of both languages together, or of each by itself."""
 
-    vocabulary_size: int = option(8000, "Pieces in the joint vocabulary, special symbols and bytes included.")
+    joint: bool = option(True, "One vocabulary that both sides share; false: one for each, with model.tied decoder or none.")
+    vocabulary_size: int = option(8000, "Pieces in the vocabulary, special symbols and bytes included.")
+    target_vocabulary_size: int = option(0, "Pieces in the target's vocabulary, where it has one of its own; 0: as vocabulary_size.")
     character_coverage: float = option(0.9995, "Share of the characters that get pieces of their own; the others are spelt in bytes.")
     split_digits: bool = option(True, "Cut numbers into single digits, so that unseen numbers can be built.")
-    train_lines: int = option(1_000_000, "Lines, of both sides together, that the vocabulary is learnt from.")
+    train_lines: int = option(1_000_000, "Lines, of both sides together, that the vocabulary is learnt from, or the two are.")
 
 
 @dataclass(frozen=True)

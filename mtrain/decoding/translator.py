@@ -14,7 +14,7 @@ from mtrain.decoding.length import longest_translation
 from mtrain.decoding.split import split_text
 from mtrain.decoding.steps import TransformerSteps
 from mtrain.model.transformer import Transformer
-from mtrain.tokenizer import Tokenizer
+from mtrain.tokenizer import Tokenizers
 
 Progress = Callable[[int], object]
 
@@ -46,9 +46,11 @@ class Translation:
 class Translator:
     """A model that is ready to translate lines of text."""
 
-    def __init__(self, model: Transformer, tokenizer: Tokenizer, config: DecodingConfig, target_language: str) -> None:
+    def __init__(
+        self, model: Transformer, tokenizers: Tokenizers, config: DecodingConfig, target_language: str
+    ) -> None:
         self._model = model
-        self._tokenizer = tokenizer
+        self._source, self._target = tokenizers["source"], tokenizers["target"]
         self._config = config
         self._joint = "" if target_language.split("-", 1)[0] in _WRITTEN_WITHOUT_SPACES else " "
         self._device = next(model.parameters()).device
@@ -69,11 +71,11 @@ class Translator:
         text = normalise(line)
         if not text:
             return []
-        ids = self._tokenizer.encode(text)
+        ids = self._source.encode(text)
         if len(ids) <= self._config.max_source_tokens:
             return [ids]
-        parts = split_text(text, lambda part: len(self._tokenizer.encode(part)), self._config.max_source_tokens)
-        return [self._tokenizer.encode(part.strip()) for part in parts if part.strip()]
+        parts = split_text(text, lambda part: len(self._source.encode(part)), self._config.max_source_tokens)
+        return [self._source.encode(part.strip()) for part in parts if part.strip()]
 
     @torch.inference_mode()
     def _search(self, sources: list[list[int]], progress: Progress) -> list[Hypothesis]:
@@ -94,11 +96,11 @@ class Translator:
         return [found[i] for i in range(len(sources))]
 
     def _spelt(self, line: str) -> str:
-        return "".join(c for c in dict.fromkeys(normalise(line)) if not self._tokenizer.has_piece(c))
+        return "".join(c for c in dict.fromkeys(normalise(line)) if not self._source.has_piece(c))
 
     def _join(self, hypotheses: list[Hypothesis], spelt: str) -> Translation:
         return Translation(
-            text=self._joint.join(self._tokenizer.decode(hypothesis.tokens) for hypothesis in hypotheses),
+            text=self._joint.join(self._target.decode(hypothesis.tokens) for hypothesis in hypotheses),
             score=sum(hypothesis.score for hypothesis in hypotheses),
             parts=len(hypotheses),
             cut=any(hypothesis.cut for hypothesis in hypotheses),

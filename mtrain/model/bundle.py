@@ -4,11 +4,10 @@
         bundle.json        format version, languages, shape of the model, how it came to be, hashes of the others
         config.yaml        all settings of the run; translating obeys its decoding section
         model.safetensors  weights
-        tokenizer.model    SentencePiece
+        tokenizer.model    SentencePiece; or tokenizer.source.model and tokenizer.target.model
 """
 
 import json
-import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -20,34 +19,34 @@ from mtrain.model.build import build_model
 from mtrain.model.transformer import Transformer
 from mtrain.model.weights import named_weights, restore_weights, save_tensors
 from mtrain.storage import folder_written_whole, sha256, standing_folder
-from mtrain.tokenizer import Tokenizer
+from mtrain.tokenizer import Tokenizers, load_tokenizers, save_tokenizers
 
 FORMAT_VERSION = 1
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """A trained model with its tokenizer and languages; `origin` says how its weights came to be."""
+    """A trained model with its tokenizers and languages; `origin` says how its weights came to be."""
 
     model: Transformer
-    tokenizer: Tokenizer
+    tokenizers: Tokenizers
     source_language: str
     target_language: str
     model_config: ModelConfig
     origin: dict[str, str | int | float]
 
 
-def save_bundle(bundle: Bundle, tokenizer_file: Path, settings: str, folder: Path) -> None:
+def save_bundle(bundle: Bundle, settings: str, folder: Path) -> None:
     """Write the folder whole, with the run's `settings` as YAML; a kill leaves the one that was there before."""
     with folder_written_whole(folder) as partial:
         (partial / "config.yaml").write_text(settings, encoding="utf-8")
         save_tensors(named_weights(bundle.model), partial / "model.safetensors")
-        shutil.copyfile(tokenizer_file, partial / "tokenizer.model")
+        save_tokenizers(bundle.tokenizers, partial)
         description = {
             "format_version": FORMAT_VERSION,
             "source_language": bundle.source_language,
             "target_language": bundle.target_language,
-            "vocabulary_size": bundle.tokenizer.vocabulary_size,
+            "vocabulary_sizes": {side: tokenizer.vocabulary_size for side, tokenizer in bundle.tokenizers.items()},
             "model": asdict(bundle.model_config),
             "origin": bundle.origin,
             "sha256": {part.name: sha256(part) for part in sorted(partial.iterdir())},
@@ -61,12 +60,13 @@ def load_bundle(folder: Path) -> Bundle:
     description = _description(folder)
     _check_parts(folder, description["sha256"])
     model_config = ModelConfig(**description["model"])
-    model = build_model(model_config, description["vocabulary_size"], description["vocabulary_size"])
+    tokenizers = load_tokenizers(folder, BundleError)
+    model = build_model(model_config, tokenizers["source"].vocabulary_size, tokenizers["target"].vocabulary_size)
     weights_file = folder / "model.safetensors"
     restore_weights(model, load_file(weights_file), str(weights_file), BundleError)
     return Bundle(
         model=model.eval(),
-        tokenizer=Tokenizer.load(folder / "tokenizer.model", BundleError),
+        tokenizers=tokenizers,
         source_language=description["source_language"],
         target_language=description["target_language"],
         model_config=model_config,

@@ -11,7 +11,7 @@ from mtrain.batches.stream import TrainingStream
 from mtrain.config.schema import TrainingConfig
 from mtrain.console import say
 from mtrain.errors import CheckpointError, Interrupted, TrainingError
-from mtrain.tokenizer import Tokenizer
+from mtrain.tokenizer import Tokenizers
 from mtrain.training.checkpoint import Checkpoints
 from mtrain.training.interruption import Interruption, interruption
 from mtrain.training.journal import Journal
@@ -29,7 +29,7 @@ class Training:
 
     config: TrainingConfig
     stream: TrainingStream
-    tokenizer: Tokenizer
+    tokenizers: Tokenizers
     updater: Updater
     validator: Validator
     checkpoints: Checkpoints
@@ -126,7 +126,7 @@ def _write_interval(training: Training, state: TrainingState, journal: Journal) 
         batches = training.stream.take(bad.epoch, bad.position, training.config.accumulate)
         file = training.folder / f"non-finite-update-{bad.update}.tsv"
         if training.processes.is_first:
-            write_pairs(batches, training.tokenizer, file)
+            write_pairs(batches, training.tokenizers, file)
         raise blown_up(bad.update, file)
 
 

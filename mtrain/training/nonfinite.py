@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mtrain.batches.collate import Batch
+from mtrain.corpus.sources import Side
 from mtrain.errors import TrainingError
 from mtrain.storage import write_whole
-from mtrain.tokenizer import EOS, Tokenizer
+from mtrain.tokenizer import EOS, Tokenizers
 
 
-def write_pairs(batches: Sequence[Batch], tokenizer: Tokenizer, file: Path) -> None:
+def write_pairs(batches: Sequence[Batch], tokenizers: Tokenizers, file: Path) -> None:
     """Write the sentence pairs of an update as text."""
-    pairs = [pair for batch in batches for pair in _pairs(batch, tokenizer)]
+    pairs = [pair for batch in batches for pair in _pairs(batch, tokenizers)]
     write_whole(file, "".join(f"{source}\t{target}\n" for source, target in pairs))
 
 
@@ -24,8 +25,8 @@ def blown_up(update: int, file: Path) -> TrainingError:
     )
 
 
-def _pairs(batch: Batch, tokenizer: Tokenizer) -> list[tuple[str, str]]:
-    sides = [batch.source.src_BS.tolist(), batch.tgt_in_BT.tolist()]
+def _pairs(batch: Batch, tokenizers: Tokenizers) -> list[tuple[str, str]]:
+    sides: dict[Side, list[list[int]]] = {"source": batch.source.src_BS.tolist(), "target": batch.tgt_in_BT.tolist()}
     # Padding and the marks of begin and end are ids below EOS or EOS itself.
-    texts = [[tokenizer.decode([i for i in row if i > EOS]) for row in rows] for rows in sides]
+    texts = [[tokenizers[side].decode([i for i in row if i > EOS]) for row in rows] for side, rows in sides.items()]
     return list(zip(*texts, strict=True))

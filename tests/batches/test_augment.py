@@ -9,15 +9,15 @@ from mtrain.batches.augment import EpochExamples, make_augmentation, without_pun
 from mtrain.batches.store import Prepared
 from mtrain.config.schema import BatchesConfig
 from mtrain.corpus.sources import SIDES
-from mtrain.tokenizer import Tokenizer
+from mtrain.tokenizer import Tokenizers
 
 
 @pytest.fixture
-def epoch_of(prepared: Prepared, tokenizer: Tokenizer):
+def epoch_of(prepared: Prepared, tokenizers: Tokenizers):
     """Return a maker of the examples of an epoch."""
 
     def make(epoch: int = 0, seed: int = 1, **settings: float) -> EpochExamples:
-        augmentation = make_augmentation(prepared, tokenizer, BatchesConfig(**settings), seed)
+        augmentation = make_augmentation(prepared, tokenizers, BatchesConfig(**settings), seed)
         return EpochExamples(prepared.examples("train"), augmentation, epoch)
 
     return make
@@ -27,10 +27,10 @@ def all_ids(examples: EpochExamples, count: int) -> list[list[list[int]]]:
     return [[list(examples.source(i)), list(examples.target(i))] for i in range(count)]
 
 
-def texts(prepared: Prepared, tokenizer: Tokenizer, examples: EpochExamples):
+def texts(prepared: Prepared, tokenizers: Tokenizers, examples: EpochExamples):
     """Give (stored text, the text as this epoch has it) of each source."""
     sources = prepared.lines("train", "source")
-    return [(text, tokenizer.decode(list(map(int, examples.source(i))))) for i, text in enumerate(sources)]
+    return [(text, tokenizers["source"].decode(list(map(int, examples.source(i))))) for i, text in enumerate(sources)]
 
 
 def test_lines_are_found_one_by_one(prepared: Prepared, tmp_path) -> None:
@@ -46,33 +46,42 @@ def test_lines_are_found_one_by_one(prepared: Prepared, tmp_path) -> None:
     assert len(Prepared(tmp_path, prepared.manifest).text("dev", "source")) == 0
 
 
-def test_nothing_is_opened_where_nothing_is_asked_for(prepared: Prepared, tokenizer: Tokenizer, tmp_path) -> None:
+def test_nothing_is_opened_where_nothing_is_asked_for(prepared: Prepared, tokenizers: Tokenizers, tmp_path) -> None:
     elsewhere = Prepared(tmp_path, prepared.manifest)
-    assert make_augmentation(elsewhere, tokenizer, BatchesConfig(), 1) is None
+    assert make_augmentation(elsewhere, tokenizers, BatchesConfig(), 1) is None
     with pytest.raises(FileNotFoundError):
-        make_augmentation(elsewhere, tokenizer, BatchesConfig(bpe_dropout=0.1), 1)
+        make_augmentation(elsewhere, tokenizers, BatchesConfig(bpe_dropout=0.1), 1)
 
 
 def test_dropout_leaves_the_text_and_changes_most_encodings(
-    prepared: Prepared, tokenizer: Tokenizer, epoch_of
+    prepared: Prepared, tokenizers: Tokenizers, epoch_of
 ) -> None:
     examples, stored = epoch_of(bpe_dropout=0.3), prepared.examples("train")
     changed = 0
     for side in SIDES:
         for index, text in enumerate(prepared.lines("train", side)):
             ids = list(map(int, getattr(examples, side)(index)))
-            assert tokenizer.decode(ids) == text
+            assert tokenizers[side].decode(ids) == text
             changed += ids != getattr(stored, side)(index).tolist()
     assert changed > 0.7 * 2 * len(stored)
 
 
-def test_without_dropout_the_encoding_is_the_usual_one(prepared: Prepared, tokenizer: Tokenizer) -> None:
+def test_without_dropout_the_encoding_is_the_usual_one(prepared: Prepared, tokenizers: Tokenizers) -> None:
     odd = ["", " ", "a", "𠮷野家", "e\u0301 ☃☃", "<s> <0x41> ▁", "the teacher the  teacher", "２０ 20年前"]
-    for text in [*odd, *prepared.lines("train", "source"), *prepared.lines("train", "target")]:
-        assert tokenizer.encode_with_dropout(text, 0.0, 1) == tokenizer.encode(text)
+    for side, tokenizer in tokenizers.items():
+        for text in [*odd, *prepared.lines("train", side)]:
+            assert tokenizer.encode_with_dropout(text, 0.0, 1) == tokenizer.encode(text)
 
 
-def test_with_nearly_all_merges_dropped_characters_remain(tokenizer: Tokenizer) -> None:
+def test_each_side_is_encoded_by_its_own_tokenizer(prepared: Prepared, epoch_of) -> None:
+    nearly_none, stored = epoch_of(bpe_dropout=1e-12), prepared.examples("train")
+    for index in range(100):
+        assert list(nearly_none.source(index)) == list(stored.source(index))
+        assert list(nearly_none.target(index)) == list(stored.target(index))
+
+
+def test_with_nearly_all_merges_dropped_characters_remain(tokenizers: Tokenizers) -> None:
+    tokenizer = tokenizers["target"]
     assert tokenizer.decode(ids := tokenizer.encode_with_dropout("the teacher", 1 - 1e-12, 1)) == "the teacher"
     assert len(ids) == len("the teacher")
 
@@ -101,13 +110,13 @@ def test_examples_are_a_function_of_seed_epoch_and_index(settings: dict[str, flo
     assert all_ids(epoch_of(3, seed=2, **settings), 100) != first
 
 
-def test_a_share_of_the_sources_loses_its_punctuation(prepared: Prepared, tokenizer: Tokenizer, epoch_of) -> None:
+def test_a_share_of_the_sources_loses_its_punctuation(prepared: Prepared, tokenizers: Tokenizers, epoch_of) -> None:
     stored, shares = prepared.examples("train"), []
     for epoch in range(3):
         examples = epoch_of(epoch, strip_punctuation=0.3)
         for index in range(len(stored)):
             assert list(examples.target(index)) == list(stored.target(index))
-        found = texts(prepared, tokenizer, examples)
+        found = texts(prepared, tokenizers, examples)
         stripped = [pair for pair in found if pair[0] != pair[1]]
         assert all(now == without_punctuation(text) for text, now in stripped)
         assert not any(unicodedata.category(c).startswith("P") for _, now in stripped for c in now)
@@ -116,8 +125,8 @@ def test_a_share_of_the_sources_loses_its_punctuation(prepared: Prepared, tokeni
     assert sum(shares) / 3 == pytest.approx(0.3, abs=0.04)
 
 
-def test_all_sources_but_those_of_punctuation_only(prepared: Prepared, tokenizer: Tokenizer, epoch_of) -> None:
-    found = texts(prepared, tokenizer, epoch_of(strip_punctuation=1.0))
+def test_all_sources_but_those_of_punctuation_only(prepared: Prepared, tokenizers: Tokenizers, epoch_of) -> None:
+    found = texts(prepared, tokenizers, epoch_of(strip_punctuation=1.0))
     assert found[0] == ("……！", "……！")
     assert all(now == without_punctuation(text) for text, now in found)
 

@@ -31,7 +31,7 @@ SOURCES, TARGETS = [[4, 5, 6], [], [7], [300, 8]], [[9], [10, 11], [12, 13, 14],
 def write_split(folder: Path, vocabulary_size: int = 400, split: str = "train") -> Examples:
     write_examples([SOURCES[:3], SOURCES[3:]], folder, split, "source", vocabulary_size)  # type: ignore[arg-type]
     write_examples([TARGETS], folder, split, "target", vocabulary_size)  # type: ignore[arg-type]
-    return Examples(folder, split, vocabulary_size)  # type: ignore[arg-type]
+    return Examples(folder, split)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("vocabulary_size", "dtype"), [(400, np.uint16), (65_536, np.uint16), (65_537, np.uint32)])
@@ -47,6 +47,15 @@ def test_examples_come_back(tmp_path: Path, vocabulary_size: int, dtype: type) -
     assert (tmp_path / "train.source.ids").stat().st_size == 6 * np.dtype(dtype).itemsize
 
 
+def test_each_side_has_ids_as_wide_as_its_vocabulary_needs(tmp_path: Path) -> None:
+    write_examples([[[4], [5, 299]]], tmp_path, "train", "source", 300)
+    write_examples([[[70_000, 6], [7]]], tmp_path, "train", "target", 80_000)
+    examples = Examples(tmp_path, "train")
+    assert [examples.source(i).tolist() for i in range(2)] == [[4], [5, 299]]
+    assert [examples.target(i).tolist() for i in range(2)] == [[70_000, 6], [7]]
+    assert (examples.source(0).dtype, examples.target(0).dtype) == (np.uint16, np.uint32)
+
+
 def test_ids_are_mapped_and_not_read(tmp_path: Path) -> None:
     assert isinstance(write_split(tmp_path).source(0), np.memmap)
 
@@ -60,7 +69,7 @@ def test_pieces_are_counted(tmp_path: Path) -> None:
 def test_a_split_without_pairs(tmp_path: Path) -> None:
     for side in SIDES:
         write_examples([], tmp_path, "test", side, 400)
-    examples = Examples(tmp_path, "test", 400)
+    examples = Examples(tmp_path, "test")
     assert len(examples) == 0
     assert examples.token_counts("source", 400).sum() == 0
 
@@ -75,25 +84,24 @@ def prepared(tmp_path: Path) -> Path:
         write_pairs([Pair("一", "one"), Pair("", "　two ")], folder, split)
     (folder / "tokenizer.model").write_bytes(b"tokenizer")
     (folder / "report.txt").write_bytes(b"report")
-    figures = {"vocabulary_size": 400, "pairs": dict.fromkeys(SPLITS, 4), "report": {}}
+    figures = {"pairs": dict.fromkeys(SPLITS, 4), "report": {}}
     write_manifest(folder, prepare_settings(CORPUS, TOKENIZER), [], figures)
     return folder
 
 
 def test_a_prepared_folder_opens(prepared: Path) -> None:
     opened = open_prepared(prepared, CORPUS, TOKENIZER)
-    assert opened.manifest.vocabulary_size == 400
     assert opened.manifest.source_language == "zh"
     assert opened.examples("dev").source(0).tolist() == [4, 5, 6]
     assert opened.lines("test", "source") == ["一", ""]
     assert opened.lines("test", "target") == ["one", "　two "]
-    assert opened.tokenizer_path.read_bytes() == b"tokenizer"
-    assert {file.name for file in prepared.iterdir()} == prepared_names()
+    others = {"tokenizer.source.model", "tokenizer.target.model"}
+    assert {file.name for file in prepared.iterdir()} == prepared_names() - others
 
 
 def test_the_fingerprint_is_of_the_data_and_not_of_the_report(prepared: Path) -> None:
     before = read_prepared(prepared).fingerprint
-    figures = {"vocabulary_size": 400, "pairs": {}, "report": {"other": 1}}
+    figures = {"pairs": {}, "report": {"other": 1}}
 
     def again(name: str) -> str:
         (prepared / name).write_bytes(b"other")

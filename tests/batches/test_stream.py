@@ -24,7 +24,6 @@ from mtrain.batches.sampler import Lengths, epoch_batches, usable_examples
 from mtrain.batches.store import Examples, Prepared
 from mtrain.batches.stream import TrainingStream, collate_examples, model_lengths
 from mtrain.config.schema import BatchesConfig
-from mtrain.tokenizer import Tokenizer
 
 WENYAN = Path(__file__).parent.parent.parent.parent / "shared" / "data" / "wenyan" / "train.parquet"
 LIMITS = {"max_tokens_per_batch": 250, "max_tokens_per_sentence": 80}
@@ -34,7 +33,7 @@ Make = Callable[..., TrainingStream]
 
 def make_stream(prepared: Prepared, **settings: float) -> TrainingStream:
     config = BatchesConfig(**{**LIMITS, **settings})  # type: ignore[arg-type]
-    augmentation = make_augmentation(prepared, Tokenizer.load(prepared.tokenizer_path), config, 1)
+    augmentation = make_augmentation(prepared, prepared.tokenizers(), config, 1)
     return TrainingStream(prepared.examples("train"), config, 1, augmentation)
 
 
@@ -149,7 +148,7 @@ class _Broken(Examples):
 
 
 def test_an_error_in_the_worker_is_raised_by_take_with_its_traceback(prepared: Prepared) -> None:
-    examples = _Broken(prepared.folder, "train", prepared.manifest.vocabulary_size)
+    examples = _Broken(prepared.folder, "train")
     stream = TrainingStream(examples, BatchesConfig(**LIMITS), 1)
     for _ in range(2):
         with pytest.raises(ValueError, match=r"row \d+ is broken") as error:

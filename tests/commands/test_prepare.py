@@ -14,10 +14,12 @@ import pytest
 from mtrain.batches.store import Prepared, open_prepared
 from mtrain.commands.prepare import prepare
 from mtrain.config.schema import Config, CorpusConfig, RunConfig, TokenizerConfig
+from mtrain.corpus.lines import normalise
+from mtrain.corpus.sources import SIDES, SPLITS
 from mtrain.corpus.splits import sentence_key
 from mtrain.errors import BusyError, CorpusError, MtrainError, PreparedDataError
 from mtrain.storage import held_alone
-from mtrain.tokenizer import Tokenizer, train_tokenizer
+from mtrain.tokenizer import SizeKey, Tokenizer, train_tokenizer
 
 Change = Callable[..., Config]
 
@@ -84,7 +86,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def test_ids_are_the_text(config: Config) -> None:
     data = prepared(config)
-    tokenizer = Tokenizer.load(data.tokenizer_path)
+    tokenizer = data.tokenizers()["source"]
     examples, sources, targets = data.examples("train"), data.lines("train", "source"), data.lines("train", "target")
     assert len(examples) == len(sources) == len(targets) == data.manifest.pairs["train"]
     for row, (source, target) in enumerate(zip(sources, targets, strict=True)):
@@ -101,7 +103,7 @@ def test_given_dev_and_test_keep_every_line_as_it_was(config: Config, raw: Path)
     dev = data.examples("dev")
     assert len(dev) == 23
     assert (dev.source_lengths[20], dev.target_lengths[20] > 0) == (0, True)
-    tokenizer = Tokenizer.load(data.tokenizer_path)
+    tokenizer = data.tokenizers()["source"]
     assert tokenizer.decode(dev.source(21).tolist()) == "全角 空格"
     assert tokenizer.decode(dev.target(21).tolist()) == "é"
 
@@ -330,10 +332,52 @@ def test_too_small_a_corpus_to_draw_from(config: Config) -> None:
 
 def test_a_vocabulary_that_cannot_be_filled_is_smaller(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
     large = replace(config, tokenizer=TokenizerConfig(vocabulary_size=30_000))
-    size = prepared(large).manifest.vocabulary_size
+    (size,) = prepared(large).manifest.report["vocabulary_sizes"]
     assert size < 30_000
     warning = f"too few for tokenizer.vocabulary_size = 30,000; the vocabulary has all the {size:,} pieces they yield"
     assert f"warning: these lines are {warning}" in capsys.readouterr().err
+
+
+def test_two_vocabularies_are_learnt_each_from_its_side(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
+    apart = replace(config, tokenizer=TokenizerConfig(joint=False, vocabulary_size=310, target_vocabulary_size=340))
+    data = prepared(apart)
+    tokenizers = data.tokenizers()
+    assert [tokenizers[side].has_piece(letter) for side in SIDES for letter in "在W"] == [True, False, False, True]
+    for split in SPLITS:
+        examples = data.examples(split)
+        for side, stored in (("source", examples.source), ("target", examples.target)):
+            found = [tokenizers[side].decode(stored(row).tolist()) for row in range(len(examples))]  # type: ignore[index]
+            assert found == list(map(normalise, data.lines(split, side)))  # type: ignore[arg-type]
+    assert data.manifest.report["vocabulary_sizes"] == [310, 340]
+    told, lines = capsys.readouterr().err, data.manifest.pairs["train"]
+    assert f"learning a vocabulary of 310 from {lines} lines of source ...\n" in told
+    assert f"learning a vocabulary of 340 from {lines} lines of target ...\n" in told
+    assert "\nvocabularies of 310 and 340  " in told
+
+
+def test_a_joint_vocabulary_and_two_replace_each_other(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
+    apart = replace(config, tokenizer=TokenizerConfig(joint=False, vocabulary_size=400))
+    for settings, names in (
+        (apart, {"tokenizer.source.model", "tokenizer.target.model"}),
+        (config, {"tokenizer.model"}),
+        (apart, {"tokenizer.source.model", "tokenizer.target.model"}),
+    ):
+        assert {file.name for file in prepared(settings).folder.glob("tokenizer*")} == names
+    assert "preparing: tokenizer.joint was True, now is False" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("sizes", "key"),
+    [
+        ({"vocabulary_size": 5000, "target_vocabulary_size": 330}, "vocabulary_size"),
+        ({"vocabulary_size": 330, "target_vocabulary_size": 5000}, "target_vocabulary_size"),
+    ],
+)
+def test_of_two_vocabularies_the_one_not_filled_is_named_by_its_setting(
+    config: Config, capsys: pytest.CaptureFixture[str], sizes: dict[str, int], key: str
+) -> None:
+    prepare(replace(config, tokenizer=TokenizerConfig(joint=False, **sizes)))
+    assert re.findall(r"too few for tokenizer\.(\w+) = 5,000", capsys.readouterr().err) == [key]
 
 
 def test_a_mistake_in_the_corpus_leaves_no_folder(config: Config, raw: Path, tmp_path: Path) -> None:
@@ -348,9 +392,9 @@ def test_the_vocabulary_is_learnt_from_lines_all_over_the_corpus(
 ) -> None:
     learnt_from: list[str] = []
 
-    def train(lines: Iterable[str], section: TokenizerConfig, file: Path) -> int:
+    def train(lines: Iterable[str], section: TokenizerConfig, size_key: SizeKey) -> Tokenizer:
         learnt_from.extend(lines)
-        return train_tokenizer(learnt_from, section, file)
+        return train_tokenizer(learnt_from, section, size_key)
 
     monkeypatch.setattr("mtrain.commands.prepare.train_tokenizer", train)
     data = prepared(replace(config, tokenizer=TokenizerConfig(vocabulary_size=400, train_lines=40)))

@@ -76,6 +76,16 @@ def test_a_number_below_its_range_is_told(key: str) -> None:
             "decoding.max_source_tokens 256 is beyond the 200 learned positions; set model.max_positions to 256",
         ),
         (
+            replace(GOOD, tokenizer=TokenizerConfig(joint=False)),
+            "tokenizer.joint model.tied",
+            "model.tied three_way needs one joint vocabulary; set model.tied=decoder, or tokenizer.joint=true",
+        ),
+        (
+            replace(GOOD, tokenizer=TokenizerConfig(target_vocabulary_size=4000)),
+            "tokenizer.target_vocabulary_size",
+            "the target has no vocabulary of its own; set tokenizer.joint=false, or target_vocabulary_size=0",
+        ),
+        (
             replace(GOOD, training=TrainingConfig(max_updates=0, patience=3)),
             "training.max_updates training.max_epochs training.max_minutes",
             "training would never stop",
@@ -108,6 +118,12 @@ def test_a_vocabulary_beyond_all_text_is_told() -> None:
     (broken,) = check_config(replace(GOOD, tokenizer=TokenizerConfig(vocabulary_size=1_000_001)))
     assert broken.keys == ("tokenizer.vocabulary_size",)
     assert broken.text.endswith("to 1,000,000, found 1000001")
+
+
+@pytest.mark.parametrize("tied", ["decoder", "none"])
+def test_two_vocabularies_need_two_matrices(tied: str) -> None:
+    tokenizer = TokenizerConfig(joint=False, target_vocabulary_size=300)
+    assert check_config(replace(GOOD, tokenizer=tokenizer, model=ModelConfig(tied=tied))) == []  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("code", "meant"), [("cn", "zh"), ("Chinese", "zh"), ("jp", "ja"), ("kr-KR", "ko")])

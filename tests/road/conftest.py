@@ -13,6 +13,7 @@ TASKS: dict[str, Callable[[str], str]] = {
     "copy": lambda digits: digits,
     "reverse": lambda digits: digits[::-1],
     "sort": lambda digits: "".join(sorted(digits)),
+    "spell": lambda digits: digits.translate(str.maketrans("0123456789", "zyxwvutsrq")),
 }
 
 SETTINGS = """

@@ -156,9 +156,9 @@ def test_the_batch_a_sentence_sits_in_does_not_change_its_translation(trained):
     results = []
     for budget in (1, 300, 100_000):
         decoding = trained.decoding.__class__(beam=3, max_length_extra=10, max_tokens_per_batch=budget)
-        translator = Translator(bundle.model, bundle.tokenizer, decoding, "en")
+        translator = Translator(bundle.model, bundle.tokenizers, decoding, "en")
         results.append([translation.text for translation in translator.translate(sources)])
-    backwards = Translator(bundle.model, bundle.tokenizer, decoding, "en").translate(sources[::-1])
+    backwards = Translator(bundle.model, bundle.tokenizers, decoding, "en").translate(sources[::-1])
     assert results[0] == results[1] == results[2] == [translation.text for translation in backwards][::-1]
 
 
@@ -170,7 +170,7 @@ def test_the_score_of_a_translation_is_its_forced_log_probability(trained):
     from mtrain.decoding.steps import TransformerSteps
 
     bundle = load_bundle(Path(trained.run.folder) / "model")
-    source = bundle.tokenizer.encode("1234")
+    source = bundle.tokenizers["source"].encode("1234")
     batch = collate([source], [[]])
     with torch.inference_mode():
         (hypothesis,) = beam_search(TransformerSteps(bundle.model, batch.source), torch.tensor([20]), 4, alpha=0.6)
