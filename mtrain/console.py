@@ -1,7 +1,8 @@
-"""What the person at the terminal sees: lines and progress bars, all on stderr (stdout is for results)."""
+"""What the person at the terminal sees: lines and progress bars, all on stderr (stdout is for results); tables."""
 
 import sys
-from collections.abc import Iterable, Iterator
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from tqdm import tqdm
@@ -62,3 +63,19 @@ def progress_bar(label: str, total: int | None = None, unit: str = "it", done: i
         leave=False,
         disable=_silent,
     )
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return rows below their head: names and what begins with a space to the left, figures to the right."""
+    widths = [max(map(columns, column)) for column in zip(head, *rows, strict=True)]
+    return "\n".join("  ".join(map(_cell, row, widths, range(len(row)))).rstrip() for row in (head, *rows))
+
+
+def columns(text: str) -> int:
+    """Return how many columns of a terminal the text takes: Chinese characters take two."""
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
+
+
+def _cell(text: str, width: int, column: int) -> str:
+    blank = " " * (width - columns(text))
+    return text + blank if column == 0 or text.startswith(" ") else blank + text

@@ -1,9 +1,9 @@
 """What `mtrain prepare` has to tell: in figures for machines, in tables for people."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mtrain.batches.survey import SideSurvey
+from mtrain.console import table
 from mtrain.corpus.cleaning import Dropped
 from mtrain.corpus.sources import SIDES, Side, Split
 
@@ -58,7 +58,7 @@ def _dropped(report: PrepareReport) -> str:
         [name, f"{dropped.pairs:,}", f"{dropped.pairs / max(report.read, 1):.2%}", _example(dropped)]
         for name, dropped in report.dropped.items()
     ]
-    return _table([f"of {report.read:,} read, dropped", "pairs", "share", "  for example"], rows)
+    return table([f"of {report.read:,} read, dropped", "pairs", "share", "  for example"], rows)
 
 
 def _example(dropped: Dropped) -> str:
@@ -81,7 +81,7 @@ def _lengths(report: PrepareReport) -> str:
         ]
         for name, survey in _named(report)
     ]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _coverage(report: PrepareReport) -> str:
@@ -105,7 +105,7 @@ def _coverage(report: PrepareReport) -> str:
         ]
         for name, survey in _named(report)
     ]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _named(report: PrepareReport) -> list[tuple[str, SideSurvey]]:
@@ -114,13 +114,3 @@ def _named(report: PrepareReport) -> list[tuple[str, SideSurvey]]:
         for split, surveys in report.surveys.items()
         for side in SIDES
     ]
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return rows below their head: names and examples (which begin with a space) to the left, figures to the right."""
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    return "\n".join("  ".join(map(_cell, row, widths, range(len(row)))).rstrip() for row in (head, *rows))
-
-
-def _cell(text: str, width: int, column: int) -> str:
-    return text.ljust(width) if column == 0 or text.startswith(" ") else text.rjust(width)
