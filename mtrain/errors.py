@@ -9,6 +9,7 @@
     ├── TrainingError               training cannot go on (a non-finite loss, nothing to train on)
     ├── Interrupted                 a signal asked training to end, and it has, with everything saved
     ├── BusyError                   another process works on the same folder
+    ├── InspectionError             what was to be looked at is not there, or cannot be drawn
     └── InputError                  what was given to translate or score
 
 The command line prints the message and exits with 1; `--debug` shows the traceback as well.
@@ -54,6 +55,10 @@ class Interrupted(MtrainError):  # noqa: N818  not an error, but on the same roa
 
 class BusyError(MtrainError):
     """Another process works on the same folder."""
+
+
+class InspectionError(MtrainError):
+    """There is nothing to look at, or no picture of it can be drawn."""
 
 
 class InputError(MtrainError):

@@ -97,6 +97,10 @@ class Tokenizer:
         # A vocabulary learnt from text without spaces spells them in bytes, which SentencePiece leaves as U+2581.
         return one_line(self._processor.decode(list(ids)).replace(_SPACE, " "))
 
+    def pieces(self, ids: Iterable[int]) -> list[str]:
+        """Return the piece of the vocabulary that each id stands for, as SentencePiece writes it: a space is U+2581."""
+        return [str(self._processor.id_to_piece(int(id_))) for id_ in ids]
+
     def has_piece(self, character: str) -> bool:
         """Tell whether a character is in the vocabulary; if not, it is spelt in bytes."""
         piece = _SPACE if character == " " else character
@@ -105,7 +109,8 @@ class Tokenizer:
     @cached_property
     def _merged(self) -> dict[str, int]:
         """The id of each piece of text. SentencePiece numbers them as it learnt them: the least is merged first."""
-        return {str(self._processor.id_to_piece(id_)): id_ for id_ in range(BYTES.stop, self.vocabulary_size)}
+        learnt = range(BYTES.stop, self.vocabulary_size)
+        return dict(zip(self.pieces(learnt), learnt, strict=True))
 
 
 # The tokenizer of each side; where they share a vocabulary, both are the same object.

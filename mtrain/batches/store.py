@@ -12,7 +12,7 @@ Ids are without begin and end of sentence, which `collate` adds.
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
@@ -69,10 +69,15 @@ class Examples:
 
     def token_counts(self, side: Side, vocabulary_size: int) -> NDArray[np.int64]:
         """Return how often each piece of the vocabulary occurs on one side."""
-        ids, counts = self._ids[side], np.zeros(vocabulary_size, dtype=np.int64)
-        for start in range(0, len(ids), 1 << 20):
-            counts += np.bincount(ids[start : start + (1 << 20)], minlength=vocabulary_size)
+        counts = np.zeros(vocabulary_size, dtype=np.int64)
+        for ids in self.blocks(side):
+            counts += np.bincount(ids, minlength=vocabulary_size)
         return counts
+
+    def blocks(self, side: Side) -> Iterator[TokenIds]:
+        """Give all token ids of one side, without regard to examples, a block that fits the memory at a time."""
+        ids = self._ids[side]
+        yield from (ids[start : start + (1 << 20)] for start in range(0, len(ids), 1 << 20))
 
     def _example(self, side: Side, index: int) -> TokenIds:
         ends = self._ends[side]

@@ -1,21 +1,17 @@
-"""The command line: `mtrain prepare | fit | translate | bleu`, each ten lines around its module in `commands/`."""
+"""The command line: `mtrain prepare | fit | translate | bleu | inspect`, ten lines each around `commands/`."""
 
 import io
-import os
 import sys
-import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from mtrain import __version__
+from mtrain.cli.inspect import inspect
+from mtrain.cli.options import DEFAULT_CONFIG, ConfigOption, DebugOption, SetOption, errors_in_one_line, settings_of
 from mtrain.config.load import load_config
-from mtrain.config.schema import Config
-from mtrain.console import complain, say
-from mtrain.errors import InputError, Interrupted, MtrainError
+from mtrain.errors import InputError
 
 app = typer.Typer(
     name="mtrain",
@@ -25,23 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-_DEFAULT_CONFIG = "sample"
-
-ConfigOption = Annotated[
-    str,
-    typer.Option(
-        "--config",
-        "-c",
-        metavar="NAME_OR_PATH",
-        help="Settings to use: a YAML file, or the name of one in ./configs or shipped with mtrain.",
-    ),
-]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", "-s", metavar="SECTION.KEY=VALUE", help="Change one setting of the config; may be repeated."),
-]
-DebugOption = Annotated[bool, typer.Option("--debug", help="On an error, show where in the program it arose.")]
+app.add_typer(inspect, name="inspect")
 
 
 def main() -> None:
@@ -50,35 +30,6 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors=errors, newline="\n")
     app(prog_name="mtrain")
-
-
-@contextmanager
-def _errors_in_one_line(debug: bool) -> Iterator[None]:
-    """Turn what a person or his machine did wrong into lines on stderr and an exit status; let our own bugs through."""
-    try:
-        yield
-        sys.stdout.flush()
-    except Interrupted as end:
-        say(str(end))
-        raise typer.Exit(end.exit_status) from None
-    except MtrainError as error:
-        _fail(str(error), debug)
-    except BrokenPipeError:  # as in `mtrain translate | head`: what reads us has had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(1) from None
-    except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        _fail(f"{place}{error.strerror or error}", debug)
-    except KeyboardInterrupt:
-        _fail("interrupted", debug, status=130)
-
-
-def _fail(text: str, debug: bool, status: int = 1) -> None:
-    if debug:
-        traceback.print_exc()
-    for line in text.split("\n"):
-        complain(line)
-    raise typer.Exit(status)
 
 
 def _print_version(wanted: bool) -> None:
@@ -103,12 +54,13 @@ def mtrain(
       mtrain bleu         say how good its translations are
 
     Give each step the same --config NAME to work on something else.
+    `mtrain inspect` shows what they work on and make.
     """
 
 
 @app.command()
 def prepare(
-    config: ConfigOption = _DEFAULT_CONFIG, overrides: SetOption = None, debug: DebugOption = False
+    config: ConfigOption = DEFAULT_CONFIG, overrides: SetOption = None, debug: DebugOption = False
 ) -> None:
     """Turn raw parallel text into training data.
 
@@ -120,7 +72,7 @@ def prepare(
     Example:
       mtrain prepare --config zh-en-small --set corpus.root=my/corpus
     """
-    with _errors_in_one_line(debug):
+    with errors_in_one_line(debug):
         settings = load_config(config, overrides or ())
         from mtrain.commands.prepare import prepare as run_prepare
 
@@ -128,7 +80,7 @@ def prepare(
 
 
 @app.command()
-def fit(config: ConfigOption = _DEFAULT_CONFIG, overrides: SetOption = None, debug: DebugOption = False) -> None:
+def fit(config: ConfigOption = DEFAULT_CONFIG, overrides: SetOption = None, debug: DebugOption = False) -> None:
     """Train a Transformer on prepared data.
 
     Everything it makes lies in run.folder. Interrupted, it goes on where it was when the same command is given again.
@@ -137,7 +89,7 @@ def fit(config: ConfigOption = _DEFAULT_CONFIG, overrides: SetOption = None, deb
     Example:
       mtrain fit --config zh-en-small --set training.max_minutes=60
     """
-    with _errors_in_one_line(debug):
+    with errors_in_one_line(debug):
         settings = load_config(config, overrides or ())
         from mtrain.commands.fit import fit as run_fit
 
@@ -166,23 +118,11 @@ def translate(
       echo 今天天气很好。 | mtrain translate
       mtrain translate news.zh --output news.en --config zh-en-small --set decoding.beam=1
     """
-    with _errors_in_one_line(debug):
-        if model and config:
-            raise InputError("--model brings its own settings; leave --config out, and change some with --set")
-        if model:
-            settings = _settings_of(model, overrides or ())
-        else:
-            settings = load_config(config or _DEFAULT_CONFIG, overrides or ())
+    with errors_in_one_line(debug):
+        settings = settings_of(model, config, overrides)
         from mtrain.commands.translate import translate as run_translate
 
         run_translate(settings, files or [], model, output)
-
-
-def _settings_of(model: Path, overrides: Sequence[str]) -> Config:
-    """Return the settings that a model folder brings, so that it translates the same wherever it is copied."""
-    from mtrain.model.bundle import settings_file
-
-    return load_config(str(settings_file(model)), overrides)
 
 
 @app.command()
@@ -214,13 +154,13 @@ def bleu(
       mtrain bleu --config zh-en-small
       mtrain bleu my.en reference.en --source test.zh --language en
     """
-    with _errors_in_one_line(debug):
+    with errors_in_one_line(debug):
         from mtrain.commands.bleu import score_files, score_run
 
         if hypotheses is None:
             if source or language:
                 raise InputError("--source and --language go with two files: mtrain bleu HYP REF --language zh")
-            score_run(load_config(config or _DEFAULT_CONFIG, overrides or ()), as_json)
+            score_run(load_config(config or DEFAULT_CONFIG, overrides or ()), as_json)
         elif references is None:
             raise InputError(f"{hypotheses}: which file holds the references? mtrain bleu HYP REF --language zh")
         elif overrides and not config:

@@ -19,6 +19,7 @@ from mtrain.errors import CorpusError
 
 PACKAGE_ROOT = Path(mtrain.__file__).resolve().parent.parent
 COMMANDS = ["prepare", "fit", "translate", "bleu"]
+WITH_CONFIG = [*COMMANDS, "inspect data", "inspect model"]
 
 
 @pytest.fixture(autouse=True)
@@ -57,9 +58,9 @@ def prepare_failing_with(error: BaseException, monkeypatch: pytest.MonkeyPatch, 
 
 def test_help_names_the_commands_and_each_has_an_example() -> None:
     for asking in ([], ["--help"], ["-h"]):
-        assert all(f"  {command} " in call(*asking).output for command in COMMANDS)
-    for command in COMMANDS:
-        result = call(command, "--help")
+        assert all(f"  {command} " in call(*asking).output for command in (*COMMANDS, "inspect"))
+    for command in WITH_CONFIG:
+        result = call(*command.split(), "--help")
         assert result.exit_code == 0
         assert "Example" in result.stdout
         assert f"mtrain {command}" in result.stdout
@@ -72,15 +73,16 @@ def test_version() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["fit", "--help"], ["bleu", "hyp.txt", "ref.txt", "-l", "zh"], ["fit", "-c", "nowhere"]]
+    "words",
+    ["--help", "fit --help", "inspect --help", "bleu hyp.txt ref.txt -l zh", "fit -c nowhere", "inspect run nowhere"],
 )
-def test_neither_help_nor_scoring_nor_a_mistake_waits_for_torch(tmp_path: Path, arguments: list[str]) -> None:
+def test_neither_help_nor_scoring_nor_a_mistake_waits_for_torch(tmp_path: Path, words: str) -> None:
     two_files()
     for module in ("torch", "datasets"):
         (tmp_path / f"{module}.py").write_text(f"raise SystemExit('{module} was imported')", encoding="utf-8")
-    result = run(*arguments, path=(tmp_path,))
+    result = run(*words.split(), path=(tmp_path,))
     assert "was imported" not in result.stderr
-    assert result.returncode == (1 if "nowhere" in arguments else 0)
+    assert result.returncode == (1 if "nowhere" in words else 0)
 
 
 def test_an_option_that_does_not_exist_is_told() -> None:
@@ -96,10 +98,10 @@ def test_a_config_that_does_not_exist_is_told_in_one_line() -> None:
     assert result.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", WITH_CONFIG)
 def test_three_mistakes_are_told_at_once_without_a_traceback(command: str) -> None:
     Path("mine.yaml").write_text("extends: sample\nmodel:\n  haeds: 4\ntraining:\n  clip_norm: no\n", encoding="utf-8")
-    result = call(command, "--config", "mine.yaml", "--set", "decoding.beam=0")
+    result = call(*command.split(), "--config", "mine.yaml", "--set", "decoding.beam=0")
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.split("\n") == [
         "error: mine.yaml:3 model.haeds: unknown key. Did you mean heads?",
