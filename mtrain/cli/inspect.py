@@ -65,7 +65,7 @@ def run(
     plot: PlotOption = None,
     debug: DebugOption = False,
 ) -> None:
-    """Look at how training went, in one run or in several beside each other.
+    """Look at how training went, in one run or several.
 
     Losses, dev BLEU and speed as a table; the picture has learning rate and gradient norm too.
 
