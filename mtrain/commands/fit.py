@@ -204,7 +204,7 @@ def _validator(config: Config, prepared: Prepared, tokenizers: Tokenizers, preci
     count = min(config.training.validate_pairs, len(sources))
     chosen = [index * len(sources) // count for index in range(count)]
     some_sources, some_references = [sources[i] for i in chosen], [references[i] for i in chosen]
-    greedy = replace(config.decoding, beam=1)
+    greedy = replace(config.decoding, method="beam", beam=1)
     language, bleu_tokenizer = config.corpus.target_language, config.evaluation.bleu_tokenizer
     # Scored once here: a language whose tokenizer is not installed should be told now, not after an hour.
     if chosen:
@@ -216,7 +216,7 @@ def _validator(config: Config, prepared: Prepared, tokenizers: Tokenizers, preci
             return DevScores(loss, source_gain, None, [])
         these = slice(_SAMPLES_SHOWN if in_short else count)
         with progress_bar("dev BLEU", len(chosen[these]), "line") as bar:
-            translations = Translator(model, tokenizers, greedy, language).translate(some_sources[these], bar.update)
+            translations = Translator([model], tokenizers, greedy, language).translate(some_sources[these], bar.update)
         hypotheses = [translation.text for translation in translations]
         scores = score(hypotheses, some_references[these], None, language, bleu_tokenizer)
         samples = map(Sample, some_sources, some_references, hypotheses)

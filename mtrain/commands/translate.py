@@ -70,7 +70,7 @@ def _load(config: Config, model: Path | None) -> Translator:
     set_threads(config.run.threads)
     bundle = load_bundle(model or Path(config.run.folder) / "model")
     device = choose_device(config.run.device)
-    return Translator(bundle.model.to(device), bundle.tokenizers, config.decoding, bundle.target_language)
+    return Translator([bundle.model.to(device)], bundle.tokenizers, config.decoding, bundle.target_language)
 
 
 def _open(file: Path) -> BinaryIO:

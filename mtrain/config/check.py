@@ -41,12 +41,14 @@ RANGES = (
         training.max_updates training.max_epochs training.max_minutes
         training.patience training.save_every_minutes training.weight_decay training.clip_norm
         training.validate_pairs training.average_checkpoints
-        decoding.length_penalty decoding.max_length_extra""",
+        decoding.length_penalty decoding.coverage_penalty decoding.min_length decoding.min_length_factor
+        decoding.max_length_extra decoding.no_repeat_ngram decoding.top_k decoding.seed""",
     ),
     Range(
         "above 0",
         lambda value: value > 0,
-        "training.learning_rate training.learning_rate_scale training.adam_epsilon decoding.max_length_factor",
+        """training.learning_rate training.learning_rate_scale training.adam_epsilon decoding.max_length_factor
+        decoding.repetition_penalty decoding.temperature""",
     ),
     Range(
         "at least 0 and below 1",
@@ -60,6 +62,7 @@ RANGES = (
         "model.embedding_dropout model.residual_dropout model.feed_forward_dropout",
     ),
     Range("from 0 to 1", lambda value: 0 <= value <= 1, "training.cooldown batches.strip_punctuation"),
+    Range("above 0 and at most 1", lambda value: 0 < value <= 1, "decoding.top_p"),
     Range("from 0.98 to 1, as SentencePiece demands", lambda value: 0.98 <= value <= 1, "tokenizer.character_coverage"),
     Range(
         "from 300, for 256 bytes, 4 special symbols and some pieces, to 1,000,000",

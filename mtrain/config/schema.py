@@ -132,9 +132,20 @@ class DecodingConfig:
     """A model and text in, translations out."""
 
     beam: int = option(4, "Hypotheses kept at each step; 1 is greedy search.")
-    length_penalty: float = option(0.6, "Exponent of the GNMT length penalty (Wu et al. 2016, eq. 14); 0: none.")
+    method: Literal["beam", "sampling"] = option("beam", "Search for the likeliest translation, or draw one at random.")
+    length_normalization: Literal["gnmt", "average"] = option("gnmt", "What log-probabilities are divided by: ((5 + length) / 6)^length_penalty (Wu et al. 2016, eq. 14), or length^length_penalty.")
+    length_penalty: float = option(0.6, "Exponent of the length's part; 0: sums of log-probabilities are compared as they are.")
+    coverage_penalty: float = option(0.0, "Weight of the penalty for parts of the source that got little attention (Wu et al. 2016, eq. 14); 0: none.")
+    min_length: int = option(0, "Fewest tokens of a translation, its end included.")
+    min_length_factor: float = option(0.0, "Fewest tokens of a translation, as a share of the source's.")
     max_length_factor: float = option(2.0, "Longest translation: this times the source's tokens, plus max_length_extra.")
     max_length_extra: int = option(50, "Tokens that any translation may have besides.")
+    no_repeat_ngram: int = option(0, "No sequence of so many tokens comes twice in a translation; 0: no such rule.")
+    repetition_penalty: float = option(1.0, "Factor on the log-probability of tokens that the translation already has (Keskar et al. 2019); 1: none.")
+    temperature: float = option(1.0, "Sampling: divide log-probabilities by this; below 1 the likely becomes likelier.")
+    top_k: int = option(0, "Sampling: draw from the so many likeliest tokens only; 0: from all.")
+    top_p: float = option(1.0, "Sampling: draw from the likeliest tokens that together have this probability (Holtzman et al. 2020).")
+    seed: int = option(1, "Sampling: another seed draws other translations.")
     max_source_tokens: int = option(256, "Longer inputs are cut at sentence ends, translated in parts and joined.")
     max_tokens_per_batch: int = option(4096, "Sentences times beam times the longest source, padding included.")
 

@@ -3,21 +3,21 @@
 A hypothesis that ends takes its place in the beam with it, so that a sentence with beam N ends at most N hypotheses.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from mtrain.decoding.length import gnmt_penalty
+from mtrain.decoding.constraints import NEVER, EndBetween, Rule
+from mtrain.decoding.length import LengthPenalty
 from mtrain.decoding.steps import Steps, begin
 from mtrain.tokenizer import EOS
-
-_NEVER = float("-inf")
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A finished translation: tokens without EOS, and its log-probability (nats) divided by the length penalty.
+    """A finished translation: tokens without EOS, and its score: log-probability (nats) over the length penalty.
 
     `cut` says that it ended because it had reached the longest length allowed, not of itself.
     """
@@ -27,85 +27,116 @@ class Hypothesis:
     cut: bool
 
 
+@dataclass(frozen=True)
+class Beam:
+    """How wide to search, how lengths compare, and how many of the hypotheses that end are wanted, best first.
+
+    `coverage` is the weight of the coverage penalty, which lowers the score of what looks past parts of the source.
+    """
+
+    width: int
+    penalty: LengthPenalty
+    best: int = 1
+    coverage: float = 0.0
+
+
 @dataclass
 class _Open:
-    """The sentences still being searched. Shapes: which, longest, places: B; scores: BN; tokens: BNT; best_score: B."""
+    """The sentences still being searched. Shapes: which, places: B; scores: BN; tokens: BNT."""
 
     which_B: Tensor
-    longest_B: Tensor
     places_B: Tensor
     scores_BN: Tensor
     tokens_BNT: Tensor
-    best_score_B: Tensor
 
     def select(self, rows: Tensor) -> None:
-        self.which_B, self.longest_B, self.places_B = self.which_B[rows], self.longest_B[rows], self.places_B[rows]
+        self.which_B, self.places_B = self.which_B[rows], self.places_B[rows]
         self.scores_BN, self.tokens_BNT = self.scores_BN[rows], self.tokens_BNT[rows]
-        self.best_score_B = self.best_score_B[rows]
 
 
-def beam_search(steps: Steps, longest_B: Tensor, beam: int, alpha: float) -> list[Hypothesis]:
-    """Return the best hypothesis of each sentence, at most `longest_B` tokens long, EOS included.
+class _Ended:
+    """The best hypotheses of each sentence that have ended, best first; a score of minus infinity is a free place."""
+
+    def __init__(self, sentences: int, best: int, longest: int, device: torch.device) -> None:
+        self.scores_BN = torch.full((sentences, best), NEVER, device=device)
+        self._tokens_BNT = torch.full((sentences, best, longest), EOS, device=device)
+
+    def take_in(self, which_B: Tensor, scores_BN: Tensor, tokens_BNT: Tensor) -> None:
+        """Let hypotheses of the sentences `which_B` compete for the places; minus infinity where one has not ended."""
+        best, length = self.scores_BN.size(1), tokens_BNT.size(2)
+        padded_BNT = torch.full((*scores_BN.shape, self._tokens_BNT.size(2)), EOS, device=scores_BN.device)
+        padded_BNT[:, :, :length] = tokens_BNT
+        rivals_BN = torch.cat((self.scores_BN[which_B], scores_BN), dim=1)
+        winners_BN, index_BN = rivals_BN.topk(best, dim=1)
+        all_BNT = torch.cat((self._tokens_BNT[which_B], padded_BNT), dim=1)
+        self.scores_BN[which_B] = winners_BN
+        self._tokens_BNT[which_B] = all_BNT.gather(1, index_BN[:, :, None].expand(-1, -1, all_BNT.size(2)))
+
+    def hypotheses(self, longest_B: Tensor) -> list[list[Hypothesis]]:
+        """Return those of each sentence; at least one, if only an empty one."""
+        found = []
+        rows = zip(self._tokens_BNT.tolist(), self.scores_BN.tolist(), longest_B.tolist(), strict=True)
+        for tokens_of, scores, longest in rows:
+            ended = [(tokens[: tokens.index(EOS)], score) for tokens, score in zip(tokens_of, scores, strict=True)]
+            of_sentence = [Hypothesis(t, score, len(t) + 1 >= longest) for t, score in ended if score > NEVER]
+            found.append(of_sentence or [Hypothesis([], NEVER, cut=True)])
+        return found
+
+
+def beam_search(steps: Steps, longest_B: Tensor, beam: Beam, rules: Sequence[Rule] = ()) -> list[list[Hypothesis]]:
+    """Return each sentence's best hypotheses, best first, at most `longest_B` tokens long, EOS included.
 
     A sentence is done when none of its open hypotheses can win any more: their log-probability only falls, so that
-    even at the longest length allowed, where the penalty divides most, they would stay behind.
+    even at the longest length allowed, where the penalty divides most, they would stay behind. (The coverage penalty
+    only lowers a score.)
     """
     sentences, device = longest_B.numel(), longest_B.device
-    found: list[Hypothesis | None] = [None] * sentences
+    rules = [*rules, EndBetween(torch.zeros_like(longest_B), longest_B)]
+    ended = _Ended(sentences, beam.best, int(longest_B.max()) + 1, device)
     open_ = _Open(
         which_B=torch.arange(sentences, device=device),
-        longest_B=longest_B,
-        places_B=torch.full((sentences,), beam, device=device),
+        places_B=torch.full((sentences,), beam.width, device=device),
         scores_BN=torch.zeros(sentences, 1, device=device),
         tokens_BNT=begin(sentences, device)[:, :, None],
-        best_score_B=torch.full((sentences,), _NEVER, device=device),
     )
     for length in range(1, int(longest_B.max()) + 1):
         log_probabilities_BNV = steps.log_probabilities(open_.tokens_BNT[:, :, -1])
-        at_limit_B = open_.longest_B == length
-        _force_end(log_probabilities_BNV, at_limit_B)
-        parents_BN, token_BN = _extend(open_, log_probabilities_BNV, beam)
-        penalty = gnmt_penalty(torch.tensor(length), alpha).item()
-        _collect_ended(open_, token_BN, penalty, at_limit_B, found)
-        can_win_B = open_.scores_BN.amax(1) / gnmt_penalty(open_.longest_B, alpha) > open_.best_score_B
-        going_on = can_win_B.nonzero()[:, 0]
+        for rule in rules:
+            rule(log_probabilities_BNV, open_.tokens_BNT, open_.which_B)
+        parents_BN = _extend(open_, log_probabilities_BNV, beam.width)
+        scores_BN = open_.scores_BN / beam.penalty(torch.tensor(length)).item()
+        if beam.coverage:
+            scores_BN = scores_BN + beam.coverage * steps.coverage_BN().gather(1, parents_BN)
+        _take_out_ended(open_, ended, scores_BN)
+        bound_B = open_.scores_BN.amax(1) / beam.penalty(longest_B[open_.which_B])
+        going_on = (bound_B > ended.scores_BN[open_.which_B].amin(1)).nonzero()[:, 0]
         if going_on.numel() == 0:
             break
         open_.select(going_on)
         steps.go_on(going_on, parents_BN[going_on])
-    return [hypothesis or Hypothesis([], _NEVER, cut=True) for hypothesis in found]
+    return ended.hypotheses(longest_B)
 
 
-def _force_end(log_probabilities_BNV: Tensor, at_limit_B: Tensor) -> None:
-    if bool(at_limit_B.any()):
-        end_BN = log_probabilities_BNV[at_limit_B, :, EOS]
-        log_probabilities_BNV[at_limit_B] = _NEVER
-        log_probabilities_BNV[at_limit_B, :, EOS] = end_BN
-
-
-def _extend(open_: _Open, log_probabilities_BNV: Tensor, beam: int) -> tuple[Tensor, Tensor]:
-    """Put the best continuations, as many as there are places left, into `open_`; return their parents and tokens."""
+def _extend(open_: _Open, log_probabilities_BNV: Tensor, width: int) -> Tensor:
+    """Put the best continuations, as many as there are places left, into `open_`; return their parents_BN."""
     vocabulary = log_probabilities_BNV.size(-1)
     candidates = (open_.scores_BN[:, :, None] + log_probabilities_BNV).flatten(1)
-    scores_BN, index_BN = candidates.topk(min(beam, candidates.size(1)), dim=1)
+    scores_BN, index_BN = candidates.topk(min(width, candidates.size(1)), dim=1)
     parents_BN, token_BN = index_BN // vocabulary, index_BN % vocabulary
     rank_N = torch.arange(scores_BN.size(1), device=scores_BN.device)
-    open_.scores_BN = scores_BN.masked_fill(rank_N >= open_.places_B[:, None], _NEVER)
+    open_.scores_BN = scores_BN.masked_fill(rank_N >= open_.places_B[:, None], NEVER)
     history_BNT = open_.tokens_BNT.gather(1, parents_BN[:, :, None].expand(-1, -1, open_.tokens_BNT.size(2)))
     open_.tokens_BNT = torch.cat((history_BNT, token_BN[:, :, None]), dim=2)
-    return parents_BN, token_BN
+    return parents_BN
 
 
-def _collect_ended(
-    open_: _Open, token_BN: Tensor, penalty: float, at_limit_B: Tensor, found: list[Hypothesis | None]
-) -> None:
-    """Take hypotheses that end here out of the beam; keep in `found` each sentence's best one so far."""
-    ended_BN = (token_BN == EOS) & (open_.scores_BN > _NEVER)
+def _take_out_ended(open_: _Open, ended: _Ended, scores_BN: Tensor) -> None:
+    """Take hypotheses that end here out of the beam, with their final scores, and their places with them."""
+    ended_BN = (open_.tokens_BNT[:, :, -1] == EOS) & (open_.scores_BN > NEVER)
+    rows = ended_BN.any(1).nonzero()[:, 0]
+    if rows.numel() == 0:
+        return
+    final_BN = scores_BN.masked_fill(~ended_BN, NEVER)
+    ended.take_in(open_.which_B[rows], final_BN[rows], open_.tokens_BNT[rows, :, 1:])
     open_.places_B = open_.places_B - ended_BN.sum(1)
-    score_B, place_B = open_.scores_BN.masked_fill(~ended_BN, _NEVER).max(1)
-    score_B = score_B / penalty
-    for row in (score_B > open_.best_score_B).nonzero()[:, 0].tolist():
-        tokens = open_.tokens_BNT[row, place_B[row], 1:-1].tolist()
-        found[int(open_.which_B[row])] = Hypothesis(tokens, float(score_B[row]), bool(at_limit_B[row]))
-    open_.best_score_B = torch.maximum(open_.best_score_B, score_B)
-    open_.scores_BN = open_.scores_BN.masked_fill(ended_BN, _NEVER)
+    open_.scores_BN = open_.scores_BN.masked_fill(ended_BN, NEVER)

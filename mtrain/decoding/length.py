@@ -1,17 +1,32 @@
-"""How hypotheses of different lengths are compared, and how long one may get."""
+"""How hypotheses of different lengths are compared, and how short or long one may be."""
 
-import torch
+from collections.abc import Callable
+
 from torch import Tensor
 
+LengthPenalty = Callable[[Tensor], Tensor]
 
-def gnmt_penalty(length: Tensor, alpha: float) -> Tensor:
-    """Return ((5 + length) / 6)^alpha, by which a log-probability is divided; EOS counts.
+_BASES: dict[str, Callable[[Tensor], Tensor]] = {
+    "gnmt": lambda length: (5.0 + length.float()) / 6.0,
+    "average": lambda length: length.float(),
+}
 
-    Source: Wu et al. 2016, section 7, eq. 14.
+
+def length_penalty(name: str, alpha: float) -> LengthPenalty:
+    """Return what a log-probability is divided by, as a function of the length, EOS counted.
+
+    gnmt: ((5 + length) / 6)^alpha (Wu et al. 2016, section 7, eq. 14); average: length^alpha, with alpha 1 the mean
+    log-probability of a token. Both grow with the length, which the end of the search relies on.
     """
-    return ((5.0 + length.float()) / 6.0) ** alpha
+    base = _BASES[name]
+    return lambda length: base(length) ** alpha
 
 
 def longest_translation(source_tokens_B: Tensor, factor: float, extra: int) -> Tensor:
     """Return the most tokens, EOS included, that each translation may have."""
-    return ((source_tokens_B.float() * factor).to(torch.int64) + extra).clamp_min(1)
+    return (source_tokens_B.float() * factor).long().add(extra).clamp_min(1)
+
+
+def shortest_translation(source_tokens_B: Tensor, factor: float, least: int) -> Tensor:
+    """Return the fewest tokens, EOS included, that each translation must have: the larger of both bounds."""
+    return (source_tokens_B.float() * factor).long().clamp_min(least)

@@ -1,6 +1,7 @@
 """Scaled dot-product attention over several heads (paper section 3.2)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import torch
@@ -144,6 +145,29 @@ def _one_mask(sight: Sight, q_BHTK: Tensor, S: int) -> Tensor | None:
 def _ahead(q_BHTK: Tensor, S: int) -> Tensor:
     """Return minus infinity for each key that stands after its query, zero for the others; shapes (T, S)."""
     return torch.full((q_BHTK.size(2), S), float("-inf"), dtype=q_BHTK.dtype, device=q_BHTK.device).triu(1)
+
+
+@contextmanager
+def watched(attentions: Sequence[MultiHeadAttention]) -> Iterator[list[list[Tensor]]]:
+    """Give, one list for each of `attentions`, the weights_BHTS of every call of it inside the `with`."""
+    seen: list[list[Tensor]] = [[] for _ in attentions]
+    kernels = [attention.kernel for attention in attentions]
+
+    def watching(weights: list[Tensor]) -> Kernel:
+        def kernel(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSK: Tensor, sight: Sight, dropout: Dropout) -> Tensor:
+            weights.append(attention_weights(q_BHTK, k_BHSK, sight))
+            dropped_BHTS: Tensor = dropout(weights[-1])
+            return dropped_BHTS @ v_BHSK
+
+        return kernel
+
+    try:
+        for attention, weights in zip(attentions, seen, strict=True):
+            attention.kernel = watching(weights)
+        yield seen
+    finally:
+        for attention, kernel in zip(attentions, kernels, strict=True):
+            attention.kernel = kernel
 
 
 KERNELS: dict[str, Kernel] = {"fast": fast_attention, "reference": reference_attention}

@@ -91,5 +91,10 @@ class Decoder(nn.Module):
         hidden_BND: Tensor = self.final_norm(x_BND)
         return hidden_BND
 
+    @property
+    def last_cross_attention(self) -> MultiHeadAttention:
+        """The last layer's attention to the source."""
+        return self._layers()[-1].cross_attention
+
     def _layers(self) -> list[DecoderLayer]:
         return [layer for layer in self.layers if isinstance(layer, DecoderLayer)]

@@ -6,71 +6,52 @@ import math
 import pytest
 import torch
 
-from mtrain.decoding.beam import beam_search
+from mtrain.decoding.beam import Beam, beam_search
+from mtrain.decoding.constraints import EndBetween, NoRepeatedNgram, Prefix, RepetitionPenalty
+from mtrain.decoding.length import length_penalty
+from mtrain.decoding.steps import EnsembleSteps
 from mtrain.tokenizer import BOS, EOS
 
-VOCABULARY = 8
 WORDS = [4, 5, 6, 7]
+VOCABULARY = 8
 
 
-class TableSteps:
-    """A model whose next token depends on the sentence and on the last two tokens only."""
+@pytest.fixture
+def search(table_steps):
+    """Return a search for the best hypothesis of each sentence."""
 
-    def __init__(self, tables):
-        self.tables = tables  # one a sentence: (V, V, V)
-        self.alive = list(range(len(tables)))
-        self.histories = [[()] for _ in tables]
+    def search(tables, longest, width, alpha=0.6, rules=()):
+        beam = Beam(width, length_penalty("gnmt", alpha))
+        return [best for (best,) in beam_search(table_steps(tables), longest, beam, rules)]
 
-    def log_probabilities(self, tokens_BN):
-        out = torch.empty(*tokens_BN.shape, VOCABULARY)
-        for row, sentence in enumerate(self.alive):
-            width = tokens_BN.size(1)
-            if len(self.histories[row]) != width:
-                self.histories[row] = self.histories[row] * width
-            self.histories[row] = [(*h, int(t)) for h, t in zip(self.histories[row], tokens_BN[row], strict=True)]
-            for n, history in enumerate(self.histories[row]):
-                before = history[-2] if len(history) > 1 else BOS
-                out[row, n] = self.tables[sentence][before, history[-1]]
-        return out
-
-    def go_on(self, sentences, parents_BN):
-        self.alive = [self.alive[i] for i in sentences.tolist()]
-        old = [self.histories[i] for i in sentences.tolist()]
-        self.histories = [[h[p] for p in parents] for h, parents in zip(old, parents_BN.tolist(), strict=True)]
+    return search
 
 
-def random_table(seed, sharpness=1.5):
-    logits = torch.randn(VOCABULARY, VOCABULARY, VOCABULARY, generator=torch.Generator().manual_seed(seed)) * sharpness
-    logits[:, :, :4] = -math.inf
-    logits[:, :, EOS] = torch.randn(VOCABULARY, VOCABULARY, generator=torch.Generator().manual_seed(seed + 1000))
-    return logits.log_softmax(-1)
-
-
-def enumerate_best(table, longest, alpha):
-    """Score every sentence of up to `longest` tokens, EOS included."""
-    best = (-math.inf, None)
+def enumerate_all(table, longest, alpha, name="gnmt"):
+    """Return (score, words) of every sentence of up to `longest` tokens, EOS included, best first."""
+    penalty, scored = length_penalty(name, alpha), []
     for length in range(1, longest + 1):
         for words in itertools.product(WORDS, repeat=length - 1):
             path = [BOS, BOS, *words, EOS]
             score = sum(float(table[a, b, c]) for a, b, c in zip(path, path[1:], path[2:], strict=False))
-            best = max(best, (score / ((5 + length) / 6) ** alpha, list(words)))
-    return best
+            scored.append((score / penalty(torch.tensor(length)).item(), list(words)))
+    return sorted(scored, reverse=True)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
-def test_a_wide_beam_finds_the_best_of_all_sentences(alpha):
+def test_a_wide_beam_finds_the_best_of_all_sentences(alpha, search, random_table):
     tables = [random_table(seed) for seed in range(6)]
     longest = torch.tensor([5, 4, 6, 5, 3, 6])
-    found = beam_search(TableSteps(tables), longest, beam=1500, alpha=alpha)
+    found = search(tables, longest, 1500, alpha)
     for table, limit, hypothesis in zip(tables, longest.tolist(), found, strict=True):
-        score, words = enumerate_best(table, limit, alpha)
+        score, words = enumerate_all(table, limit, alpha)[0]
         assert hypothesis.score == pytest.approx(score, abs=1e-4)
         assert hypothesis.tokens == words
 
 
-def test_beam_1_is_greedy_search():
+def test_beam_1_is_greedy_search(search, random_table):
     tables = [random_table(seed, sharpness=0.5) for seed in range(20)]
-    found = beam_search(TableSteps(tables), torch.full((20,), 30), beam=1, alpha=0.6)
+    found = search(tables, torch.full((20,), 30), 1)
     for table, hypothesis in zip(tables, found, strict=True):
         path = [BOS, BOS]
         while path[-1] != EOS and len(path) < 31:
@@ -78,31 +59,114 @@ def test_beam_1_is_greedy_search():
         assert hypothesis.tokens == [token for token in path[2:] if token != EOS]
 
 
-def test_a_wider_beam_is_never_worse_on_these_tables_and_scores_are_true():
+def test_a_wider_beam_is_never_worse_on_these_tables_and_scores_are_true(search, random_table):
     for seed in range(8):
         table = random_table(seed, sharpness=0.7)
         for beam in (1, 2, 4, 8):
-            (hypothesis,) = beam_search(TableSteps([table]), torch.tensor([12]), beam, alpha=0.6)
+            (hypothesis,) = search([table], torch.tensor([12]), beam)
             path = [BOS, BOS, *hypothesis.tokens, EOS]
             score = sum(float(table[a, b, c]) for a, b, c in zip(path, path[1:], path[2:], strict=False))
             assert hypothesis.score == pytest.approx(score / ((5 + len(path) - 2) / 6) ** 0.6, abs=1e-4)
 
 
-def test_sentences_do_not_disturb_each_other():
+def test_sentences_do_not_disturb_each_other(search, random_table):
     tables = [random_table(seed, sharpness=0.7) for seed in range(12)]
     longest = torch.randint(3, 15, (12,))
-    together = beam_search(TableSteps(tables), longest, beam=3, alpha=0.6)
+    together = search(tables, longest, 3)
     for i, table in enumerate(tables):
-        (alone,) = beam_search(TableSteps([table]), longest[i : i + 1], beam=3, alpha=0.6)
+        (alone,) = search([table], longest[i : i + 1], 3)
         assert alone.tokens == together[i].tokens
         assert alone.score == pytest.approx(together[i].score, abs=1e-5)
 
 
-def test_a_model_that_never_ends_is_ended_and_said_to_be_cut():
+def test_a_model_that_never_ends_is_ended_and_said_to_be_cut(search, random_table):
     logits = torch.full((VOCABULARY, VOCABULARY, VOCABULARY), -math.inf)
     logits[:, :, 4], logits[:, :, EOS] = 5.0, -5.0
-    (hypothesis,) = beam_search(TableSteps([logits.log_softmax(-1)]), torch.tensor([9]), beam=2, alpha=2.0)
+    (hypothesis,) = search([logits.log_softmax(-1)], torch.tensor([9]), 2, alpha=2.0)
     assert hypothesis.cut
     assert hypothesis.tokens == [4] * 8
-    (sane,) = beam_search(TableSteps([random_table(3)]), torch.tensor([50]), beam=2, alpha=0.6)
+    (sane,) = search([random_table(3)], torch.tensor([50]), 2)
     assert not sane.cut
+
+
+@pytest.mark.parametrize("name", ["gnmt", "average"])
+def test_the_best_few_are_the_best_of_all_sentences_in_order(name, table_steps, random_table):
+    tables = [random_table(seed) for seed in range(4)]
+    longest = torch.tensor([4, 5, 1, 3])
+    found = beam_search(table_steps(tables), longest, Beam(1500, length_penalty(name, 0.8), best=5))
+    for table, limit, hypotheses in zip(tables, longest.tolist(), found, strict=True):
+        expected = enumerate_all(table, limit, 0.8, name)[:5]
+        assert [hypothesis.tokens for hypothesis in hypotheses] == [words for _, words in expected]
+        assert [hypothesis.score for hypothesis in hypotheses] == pytest.approx([s for s, _ in expected], abs=1e-4)
+
+
+def has_repeated_pair(words):
+    pairs = list(itertools.pairwise(words))
+    return len(pairs) > len(set(pairs))
+
+
+def test_no_sequence_comes_twice_and_the_best_without_is_found(search, random_table):
+    with_repetition = 0
+    for seed in range(6):
+        table = random_table(seed, sharpness=6)
+        table[:, :, EOS] -= 6  # long sentences, which repeat themselves
+        (free,) = search([table], torch.tensor([7]), 5000)
+        with_repetition += has_repeated_pair(free.tokens)
+        (ruled,) = search([table], torch.tensor([7]), 5000, rules=[NoRepeatedNgram(2)])
+        # EOS and what comes before it are no sequence that could be there twice.
+        allowed = [words for _, words in enumerate_all(table, 7, 0.6) if not has_repeated_pair(words)]
+        assert ruled.tokens == allowed[0]
+    assert with_repetition > 0
+
+
+def test_lengths_are_kept_between_their_bounds_sentence_by_sentence(search, random_table):
+    tables = [random_table(seed) for seed in range(3)]
+    shortest, longest = torch.tensor([1, 4, 6]), torch.tensor([5, 5, 6])
+    found = search(tables, longest, 1500, rules=[EndBetween(shortest, longest)])
+    for table, low, high, hypothesis in zip(tables, shortest.tolist(), longest.tolist(), found, strict=True):
+        fitting = [words for _, words in enumerate_all(table, high, 0.6) if len(words) + 1 >= low]
+        assert hypothesis.tokens == fitting[0]
+
+
+def test_a_prefix_is_kept_and_its_score_is_the_models(search, random_table):
+    tables = [random_table(seed) for seed in range(3)]
+    prefixes = [[4, 4, 7], [], [6]]
+    padded = torch.tensor([[*prefix, *[-1] * (3 - len(prefix))] for prefix in prefixes])
+    found = search(tables, torch.full((3,), 6), 1500, rules=[Prefix(padded)])
+    for table, prefix, hypothesis in zip(tables, prefixes, found, strict=True):
+        fitting = [best for best in enumerate_all(table, 6, 0.6) if best[1][: len(prefix)] == prefix]
+        assert hypothesis.tokens == fitting[0][1]
+        assert hypothesis.score == pytest.approx(fitting[0][0], abs=1e-4)
+
+
+def test_repeated_tokens_become_less_likely():
+    log_probabilities = torch.full((1, 2, VOCABULARY), -1.0)
+    RepetitionPenalty(1.5)(log_probabilities, torch.tensor([[[BOS, 4, 4, 6], [BOS, 7, 5, 7]]]), torch.tensor([0]))
+    assert log_probabilities[0, 0].tolist() == [-1, -1, -1, -1, -1.5, -1, -1.5, -1]
+    assert log_probabilities[0, 1].tolist() == [-1, -1, -1, -1, -1, -1.5, -1, -1.5]
+
+
+def test_the_coverage_penalty_chooses_among_those_that_end(table_steps, random_table):
+    class Covering(table_steps):
+        """Thinks that hypotheses have looked past more of the source the more often they have a 4."""
+
+        def coverage_BN(self):
+            return torch.tensor([[-float(history.count(4)) for history in row] for row in self.histories])
+
+    for seed in range(6):
+        table = random_table(seed)
+        beam = Beam(1500, length_penalty("gnmt", 0.6), coverage=0.7)
+        ((hypothesis,),) = beam_search(Covering([table]), torch.tensor([5]), beam)
+        expected = max((s - 0.7 * words.count(4), words) for s, words in enumerate_all(table, 5, 0.6))
+        assert hypothesis.tokens == expected[1]
+        assert hypothesis.score == pytest.approx(expected[0], abs=1e-4)
+
+
+def test_an_ensemble_is_the_mean_of_probabilities(table_steps, random_table):
+    one, other = random_table(1), random_table(2)
+    beam = Beam(1500, length_penalty("gnmt", 0.6))
+    ((together,),) = beam_search(EnsembleSteps([table_steps([one]), table_steps([other])]), torch.tensor([5]), beam)
+    mean = ((one.exp() + other.exp()) / 2).log()
+    ((expected,),) = beam_search(table_steps([mean]), torch.tensor([5]), beam)
+    assert together.tokens == expected.tokens
+    assert together.score == pytest.approx(expected.score, abs=1e-5)

@@ -8,15 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from mtrain.batches.collate import collate
 from mtrain.batches.store import read_prepared
 from mtrain.commands.bleu import score_run
 from mtrain.commands.fit import fit
 from mtrain.commands.prepare import prepare
 from mtrain.commands.translate import translate
+from mtrain.config.schema import DecodingConfig
+from mtrain.decoding.forced import forced_log_probabilities
+from mtrain.decoding.search import Search
 from mtrain.decoding.translator import Translator
 from mtrain.errors import BundleError, InputError, PreparedDataError
 from mtrain.model.bundle import load_bundle
-from mtrain.tokenizer import BOS, EOS
 
 
 def mtrain(folder, *arguments, given=b""):
@@ -156,32 +159,34 @@ def test_the_batch_a_sentence_sits_in_does_not_change_its_translation(trained):
     results = []
     for budget in (1, 300, 100_000):
         decoding = trained.decoding.__class__(beam=3, max_length_extra=10, max_tokens_per_batch=budget)
-        translator = Translator(bundle.model, bundle.tokenizers, decoding, "en")
+        translator = Translator([bundle.model], bundle.tokenizers, decoding, "en")
         results.append([translation.text for translation in translator.translate(sources)])
-    backwards = Translator(bundle.model, bundle.tokenizers, decoding, "en").translate(sources[::-1])
+    backwards = Translator([bundle.model], bundle.tokenizers, decoding, "en").translate(sources[::-1])
     assert results[0] == results[1] == results[2] == [translation.text for translation in backwards][::-1]
 
 
-def test_the_score_of_a_translation_is_its_forced_log_probability(trained):
-    import torch
-
-    from mtrain.batches.collate import collate
-    from mtrain.decoding.beam import beam_search
-    from mtrain.decoding.steps import TransformerSteps
-
+@pytest.mark.parametrize("method", ["beam", "sampling"])
+def test_the_score_of_a_translation_is_its_forced_log_probability(trained, method):
     bundle = load_bundle(Path(trained.run.folder) / "model")
-    source = bundle.tokenizers["source"].encode("1234")
-    batch = collate([source], [[]])
-    with torch.inference_mode():
-        (hypothesis,) = beam_search(TransformerSteps(bundle.model, batch.source), torch.tensor([20]), 4, alpha=0.6)
-        batch = collate([source], [hypothesis.tokens])
-        hidden = bundle.model(batch.source.src_BS, batch.source.keep_BS, batch.tgt_in_BT)
-        logits = bundle.model.logits(hidden)[0]
-        logits[:, [0, 1, BOS]] = -torch.inf
-        forced = logits.log_softmax(-1).gather(1, batch.labels_M[:, None]).sum()
-    assert batch.labels_M[-1] == EOS
-    length = len(hypothesis.tokens) + 1
-    assert hypothesis.score == pytest.approx(float(forced) / ((5 + length) / 6) ** 0.6, abs=1e-4)
+    sources = [bundle.tokenizers["source"].encode(line) for line in ("1234", "98765", "3")]
+    search = Search([bundle.model], DecodingConfig(method=method, max_length_extra=10))
+    for source, hypotheses in zip(sources, search(sources, [[], [], []], 2, lambda _: None), strict=True):
+        assert len(hypotheses) == 2
+        for hypothesis in hypotheses:
+            (forced,) = forced_log_probabilities(bundle.model, collate([source], [hypothesis.tokens]))
+            length = len(hypothesis.tokens) + 1
+            assert hypothesis.score == pytest.approx(float(forced) / ((5 + length) / 6) ** 0.6, abs=1e-4)
+
+
+def test_a_translation_begins_with_the_prefix_given(trained):
+    bundle = load_bundle(Path(trained.run.folder) / "model")
+    translator = Translator([bundle.model], bundle.tokenizers, DecodingConfig(max_length_extra=10), "en")
+    lines, prefixes = ["1234", "", "55", "6"], ["99", "7", "", "3"]
+    translations = translator.translate(lines, prefixes=prefixes)
+    begun = [translation.text.startswith(prefix) for translation, prefix in zip(translations, prefixes, strict=True)]
+    assert begun == [True, False, True, True]
+    assert translations[1].text == ""
+    assert translations[2].text == translator.translate(["55"])[0].text
 
 
 @pytest.mark.parametrize("part", ["model.safetensors", "tokenizer.model", "bundle.json", "config.yaml"])

@@ -1,0 +1,88 @@
+"""Token ids to hypotheses: the search that the `decoding` section describes, in batches of sources of like length."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from mtrain.batches.collate import SourceBatch, collate_sources
+from mtrain.batches.sampler import source_batches
+from mtrain.config.schema import DecodingConfig
+from mtrain.decoding.beam import Beam, Hypothesis, beam_search
+from mtrain.decoding.constraints import EndBetween, NoRepeatedNgram, Prefix, RepetitionPenalty, Rule
+from mtrain.decoding.length import length_penalty, longest_translation, shortest_translation
+from mtrain.decoding.sampling import Sampling, sample
+from mtrain.decoding.steps import EnsembleSteps, Steps, TransformerSteps
+from mtrain.model.transformer import Transformer
+
+Ids = Sequence[int]
+
+
+class Search:
+    """One model, or several with the same vocabularies, ready to search for translations."""
+
+    def __init__(self, models: Sequence[Transformer], config: DecodingConfig) -> None:
+        self._models = models
+        self._config = config
+        self._penalty = length_penalty(config.length_normalization, config.length_penalty)
+        self._device = next(models[0].parameters()).device
+
+    @torch.inference_mode()
+    def __call__(
+        self, sources: Sequence[Ids], prefixes: Sequence[Ids], best: int, progress: Callable[[int], object]
+    ) -> list[list[Hypothesis]]:
+        """Return up to `best` hypotheses of each source, best first, each beginning with its prefix.
+
+        `progress` is told how many more are done.
+        """
+        config = self._config
+        for model in self._models:
+            model.eval()
+        found: dict[int, list[Hypothesis]] = {}
+        rows = max(config.beam, best) if config.method == "beam" else best
+        lengths = [len(ids) + 1 for ids in sources]
+        for batch in source_batches(lengths, max(1, config.max_tokens_per_batch // rows)):
+            some = batch.tolist()
+            hypotheses = self._search([sources[i] for i in some], [prefixes[i] for i in some], best)
+            found.update(zip(some, hypotheses, strict=True))
+            progress(len(some))
+        return [found[i] for i in range(len(sources))]
+
+    def _search(self, sources: list[Ids], prefixes: list[Ids], best: int) -> list[list[Hypothesis]]:
+        config, batch = self._config, collate_sources(sources).to(self._device)
+        source_tokens_B = torch.tensor([len(ids) + 1 for ids in sources], device=self._device)
+        longest_B = longest_translation(source_tokens_B, config.max_length_factor, config.max_length_extra)
+        rules = self._rules(source_tokens_B, longest_B, prefixes)
+        if config.method == "sampling":
+            sampling = Sampling(best, config.temperature, config.top_k, config.top_p, self._penalty)
+            seeds = [_seed(config.seed, ids) for ids in sources]
+            return sample(self._steps(batch, covers=False), longest_B, sampling, seeds, rules)
+        beam = Beam(config.beam, self._penalty, best, config.coverage_penalty)
+        return beam_search(self._steps(batch, covers=config.coverage_penalty > 0), longest_B, beam, rules)
+
+    def _steps(self, batch: SourceBatch, covers: bool) -> Steps:
+        members = [TransformerSteps(model, batch, covers) for model in self._models]
+        return members[0] if len(members) == 1 else EnsembleSteps(members)
+
+    def _rules(self, source_tokens_B: Tensor, longest_B: Tensor, prefixes: list[Ids]) -> list[Rule]:
+        config = self._config
+        rules: list[Rule] = []
+        if config.repetition_penalty != 1:
+            rules.append(RepetitionPenalty(config.repetition_penalty))
+        if config.no_repeat_ngram:
+            rules.append(NoRepeatedNgram(config.no_repeat_ngram))
+        if config.min_length or config.min_length_factor:
+            shortest_B = shortest_translation(source_tokens_B, config.min_length_factor, config.min_length)
+            rules.append(EndBetween(shortest_B, longest_B))
+        if any(prefixes):
+            longest = max(map(len, prefixes))
+            padded = [[*prefix, *[-1] * (longest - len(prefix))] for prefix in prefixes]
+            rules.append(Prefix(torch.tensor(padded, device=self._device)))
+        return rules
+
+
+def _seed(seed: int, source: Ids) -> int:
+    """Return a seed for one source, the same wherever in whatever file it stands."""
+    text = f"{seed}/{','.join(map(str, source))}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "little")
