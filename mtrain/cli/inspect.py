@@ -60,6 +60,36 @@ def model(
 
 
 @inspect.command()
+def attention(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A sentence to translate.")],
+    target: Annotated[
+        str, typer.Argument(metavar="TARGET", help="Its translation.  [default: what the model makes of it]")
+    ] = "",
+    model: Annotated[
+        Path | None, typer.Option("--model", "-m", metavar="FOLDER", help="Model to use.  [default: the run's]")
+    ] = None,
+    plot: PlotOption = None,
+    config: ConfigOption = "",
+    overrides: SetOption = None,
+    debug: DebugOption = False,
+) -> None:
+    """Look at what a trained model looks at.
+
+    For each piece that it writes, the source pieces that it looks at most; the picture has a map for every layer and
+    head of the encoder, the decoder and the attention between them.
+
+    \b
+    Example:
+      mtrain inspect attention 今天天气很好。 --plot attention.png
+    """
+    with errors_in_one_line(debug):
+        settings = settings_of(model, config, overrides)
+        from mtrain.commands.inspect import inspect_attention
+
+        inspect_attention(settings, model, (source, target), plot)
+
+
+@inspect.command()
 def run(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs, one or several.")],
     plot: PlotOption = None,

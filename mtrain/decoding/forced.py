@@ -27,7 +27,8 @@ def forced_log_probabilities(model: Transformer, batch: Batch) -> Tensor:
 
 @torch.inference_mode()
 def cross_attention(model: Transformer, batch: Batch) -> Tensor:
-    """Return attention_BTS: what each target position looks at while it predicts: the last layer's mean of heads."""
-    with watched([model.decoder.last_cross_attention]) as seen:
+    """Return attention_BTS: what each target position looks at while it predicts, in the layer that aligns best."""
+    decoder = model.decoder
+    with watched([decoder.cross_attentions[decoder.aligning_layer]]) as seen:
         model(batch.source.src_BS, batch.source.keep_BS, batch.tgt_in_BT)
     return seen[0][0].mean(1)

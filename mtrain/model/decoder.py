@@ -92,9 +92,23 @@ class Decoder(nn.Module):
         return hidden_BND
 
     @property
-    def last_cross_attention(self) -> MultiHeadAttention:
-        """The last layer's attention to the source."""
-        return self._layers()[-1].cross_attention
+    def self_attentions(self) -> list[MultiHeadAttention]:
+        """Each layer's attention to the positions before its own."""
+        return [layer.self_attention for layer in self._layers()]
+
+    @property
+    def aligning_layer(self) -> int:
+        """Which layer's attention to the source says best what is a translation of what: the last but one.
+
+        The last one looks ahead to what comes next. Source: Garg et al. 2019, "Jointly Learning to Align and
+        Translate", section 4.3.
+        """
+        return max(0, len(self.layers) - 2)
+
+    @property
+    def cross_attentions(self) -> list[MultiHeadAttention]:
+        """Each layer's attention to the source."""
+        return [layer.cross_attention for layer in self._layers()]
 
     def _layers(self) -> list[DecoderLayer]:
         return [layer for layer in self.layers if isinstance(layer, DecoderLayer)]

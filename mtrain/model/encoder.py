@@ -38,6 +38,11 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(layers)
         self.final_norm = final_norm
 
+    @property
+    def self_attentions(self) -> list[MultiHeadAttention]:
+        """Each layer's attention."""
+        return [layer.attention for layer in self.layers if isinstance(layer, EncoderLayer)]
+
     def forward(self, x_BSD: Tensor, keep_BS: Tensor | None) -> Tensor:
         """Return the memory that the decoder attends to, memory_BSD."""
         for layer in self.layers:
