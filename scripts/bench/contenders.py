@@ -55,7 +55,9 @@ def make_batches(count: int) -> list[Batch]:
 def mtrain_contender(precision: str, device: torch.device) -> Train:
     """Train as `mtrain fit` does."""
     keep_freed_memory()
-    config = ModelConfig(WIDTH, HEADS, INNER, LAYERS, LAYERS, DROPOUT)
+    config = ModelConfig(
+        d_model=WIDTH, heads=HEADS, d_ff=INNER, encoder_layers=LAYERS, decoder_layers=LAYERS, dropout=DROPOUT
+    )
     model = build_model(config, VOCABULARY, VOCABULARY).to(device)
     loss = BatchLoss(model, SMOOTHING, DTYPES[precision])
     updater = Updater(loss, build_optimizer(model, TrainingConfig()), CLIP, seed=1)
