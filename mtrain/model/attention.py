@@ -110,7 +110,7 @@ def fast_attention(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSK: Tensor, sight: Sight,
         q_BHTK,
         k_BHSK,
         v_BHSK,
-        attn_mask=_one_mask(sight._replace(causal=sight.causal and not fused_causal), q_BHTK, k_BHSK.size(2)),
+        attn_mask=_added_to_scores(sight._replace(causal=sight.causal and not fused_causal), q_BHTK, k_BHSK.size(2)),
         dropout_p=dropout.p if dropout.training else 0.0,
         is_causal=fused_causal,
     )
@@ -118,33 +118,27 @@ def fast_attention(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSK: Tensor, sight: Sight,
 
 def plain_attention(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSK: Tensor, sight: Sight, dropout: Dropout) -> Tensor:
     """Eq. 1 as two batched products with PyTorch's softmax between them."""
-    # Autocast would send the softmax through fp32 copies; the kernel already sums in fp32 inside.
+    # Autocast would cast what need not be cast. The softmax alone is computed in fp32: PyTorch's in bf16 takes up to
+    # four times as long where the length is no multiple of 16.
     with torch.autocast(q_BHTK.device.type, enabled=False):
         scores_BHTS = (q_BHTK * q_BHTK.size(-1) ** -0.5) @ k_BHSK.transpose(-1, -2)
-        if sight.bias_HTS is not None:
-            scores_BHTS = scores_BHTS + sight.bias_HTS
-        if sight.keep_BS is not None:
-            scores_BHTS = scores_BHTS.masked_fill(~sight.keep_BS[:, None, None, :], float("-inf"))
-        if sight.causal:
-            scores_BHTS = scores_BHTS + _ahead(q_BHTK, k_BHSK.size(2))
-        weights_BHTS: Tensor = dropout(scores_BHTS.softmax(dim=-1))
+        added = _added_to_scores(sight, q_BHTK, k_BHSK.size(2))
+        if added is not None:
+            scores_BHTS = scores_BHTS + added
+        weights_BHTS: Tensor = dropout(scores_BHTS.softmax(dim=-1, dtype=torch.float32).to(q_BHTK.dtype))
         return weights_BHTS @ v_BHSK
 
 
-def _one_mask(sight: Sight, q_BHTK: Tensor, S: int) -> Tensor | None:
-    """Return all of `sight` as what PyTorch adds to the scores, or as the kept positions alone where that says all."""
-    keep_B11S = None if sight.keep_BS is None else sight.keep_BS[:, None, None, :]
-    if sight.bias_HTS is None and not sight.causal:
-        return keep_B11S
-    added = q_BHTK.new_zeros(()) if sight.bias_HTS is None else sight.bias_HTS
+def _added_to_scores(sight: Sight, q_BHTK: Tensor, S: int) -> Tensor | None:
+    """Return all of `sight` as one bias, minus infinity where nothing is seen; its shape broadcasts to (B, H, T, S)."""
+    added = None if sight.bias_HTS is None else sight.bias_HTS[None]
     if sight.causal:
-        added = added + _ahead(q_BHTK, S)
-    return added[None] if keep_B11S is None else added.masked_fill(~keep_B11S, float("-inf"))
-
-
-def _ahead(q_BHTK: Tensor, S: int) -> Tensor:
-    """Return minus infinity for each key that stands after its query, zero for the others; shapes (T, S)."""
-    return torch.full((q_BHTK.size(2), S), float("-inf"), dtype=q_BHTK.dtype, device=q_BHTK.device).triu(1)
+        ahead_TS = q_BHTK.new_full((q_BHTK.size(2), S), float("-inf")).triu(1)
+        added = ahead_TS if added is None else added + ahead_TS
+    if sight.keep_BS is not None:
+        padding_B11S = q_BHTK.new_zeros(sight.keep_BS.shape).masked_fill(~sight.keep_BS, float("-inf"))[:, None, None]
+        added = padding_B11S if added is None else added + padding_B11S
+    return added
 
 
 @contextmanager
