@@ -121,13 +121,15 @@ def test_positions_start_where_they_are_told():
     torch.testing.assert_close(positions(torch.zeros(1, 1, 8), first=899)[0, 0], whole[0, 899])
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.5])
-def test_dropout_drops_its_share_keeps_the_mean_and_sleeps_in_evaluation(p):
+def test_dropout_drops_its_share_keeps_the_mean_and_sleeps_in_evaluation(p, dtype):
     dropout = Dropout(p)
-    ones = torch.ones(1_000_003)
+    ones = torch.ones(1_000_003, dtype=dtype)
     dropped = dropout(ones)
+    assert dropped.dtype == dtype
     assert (dropped == 0).float().mean().item() == pytest.approx(p, abs=0.004)
-    assert dropped.mean().item() == pytest.approx(1.0, abs=0.004)
+    assert dropped.float().mean().item() == pytest.approx(1.0, abs=0.005)
     assert dropped.unique().numel() == 2
     assert torch.equal(dropout.eval()(ones), ones)
 
