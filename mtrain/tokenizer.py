@@ -101,6 +101,10 @@ class Tokenizer:
         """Return the piece of the vocabulary that each id stands for, as SentencePiece writes it: a space is U+2581."""
         return [str(self._processor.id_to_piece(int(id_))) for id_ in ids]
 
+    def all_pieces(self) -> list[str]:
+        """Return the whole vocabulary."""
+        return self.pieces(range(self.vocabulary_size))
+
     def has_piece(self, character: str) -> bool:
         """Tell whether a character is in the vocabulary; if not, it is spelt in bytes."""
         piece = _SPACE if character == " " else character

@@ -102,11 +102,28 @@ def translate(
         list[Path] | None, typer.Argument(metavar="FILES", help="Text files, a sentence a line; none: stdin.")
     ] = None,
     model: Annotated[
-        Path | None, typer.Option("--model", "-m", metavar="FOLDER", help="Model to use.  [default: the run's]")
+        list[Path] | None,
+        typer.Option("--model", "-m", metavar="FOLDER", help="Model to use; several: together.  [default: the run's]"),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write.  [default: stdout]")
     ] = None,
+    nbest: Annotated[
+        int, typer.Option("--nbest", min=0, metavar="K", help="K candidates a line: line number, score, text.")
+    ] = 0,
+    scores: Annotated[bool, typer.Option("--scores", help="Write each translation's score before it.")] = False,
+    alignment: Annotated[
+        Path | None, typer.Option("--alignment", metavar="FILE", help="Write which piece comes from which (Pharaoh).")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Write score, flags and more of each line as JSONL.")
+    ] = None,
+    prefixes: Annotated[
+        Path | None, typer.Option("--prefixes", metavar="FILE", help="What each translation has to begin with.")
+    ] = None,
+    unbuffered: Annotated[
+        bool, typer.Option("--unbuffered", help="Write each line before the next one is read, as in a dialogue.")
+    ] = False,
     config: ConfigOption = "",
     overrides: SetOption = None,
     debug: DebugOption = False,
@@ -119,10 +136,12 @@ def translate(
       mtrain translate news.zh --output news.en --config zh-en-small --set decoding.beam=1
     """
     with errors_in_one_line(debug):
-        settings = settings_of(model, config, overrides)
+        settings = settings_of(model[0] if model else None, config, overrides)
+        from mtrain.commands.translate import Wanted
         from mtrain.commands.translate import translate as run_translate
 
-        run_translate(settings, files or [], model, output)
+        wanted = Wanted(output, nbest, scores, alignment, report, prefixes, unbuffered)
+        run_translate(settings, files or [], model or [], wanted)
 
 
 @app.command()

@@ -3,45 +3,93 @@
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import chain, islice
+from dataclasses import dataclass
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TextIO
 
 from mtrain.batches.store import Prepared, open_prepared
 from mtrain.config.schema import Config
 from mtrain.console import progress_bar, say, warn
-from mtrain.corpus.sources import Split, count_lines, decode_lines
-from mtrain.decoding.translator import Translation, Translator
+from mtrain.corpus.sources import SIDES, Split, count_lines, decode_lines
+from mtrain.decoding.report import Flagged, output_lines, record
+from mtrain.decoding.translation import Translation, pharaoh
+from mtrain.decoding.translator import Translator
 from mtrain.errors import InputError
 from mtrain.model.bundle import load_bundle, whole_origin
 from mtrain.runtime import choose_device, set_threads
 
 # Lines that are sorted by length and translated together: memory grows with this, not with the file.
 _LINES_AT_ONCE = 2000
-_PLACES_NAMED = 8
 
 
 class Line(NamedTuple):
-    """A line to translate, and where it stands."""
+    """A line to translate, where it stands, and what its translation has to begin with."""
 
     text: str
     place: str
+    prefix: str = ""
 
 
-def translate(config: Config, files: Sequence[Path], model: Path | None, output: Path | None) -> None:
-    """Translate `files`, one after the other, or stdin, to `output` or stdout, a line for a line.
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be written beside plain translations, and where.
 
-    `output` may be one of `files`: it is replaced when all is done, and left as it was where something fails.
+    `nbest` candidates of each line (0: the best, as a plain line); `scores` before the text; files for alignments and
+    for records of all that is known; a file of what each translation has to begin with.
     """
-    translator = _load(config, model)
+
+    output: Path | None = None
+    nbest: int = 0
+    scores: bool = False
+    alignment: Path | None = None
+    report: Path | None = None
+    prefixes: Path | None = None
+    unbuffered: bool = False
+
+
+def translate(config: Config, files: Sequence[Path], models: Sequence[Path], wanted: Wanted) -> None:
+    """Translate `files`, one after the other, or stdin, to the output or stdout, a line for a line.
+
+    The output may be one of `files`: it is replaced when all is done, and left as it was where something fails.
+    """
+    _check(config, wanted)
+    translator = _load(config, models)
     with ExitStack() as stack:
         streams = [(stack.enter_context(_open(file)), str(file)) for file in files] or [(sys.stdin.buffer, "stdin")]
-        out = sys.stdout if output is None else stack.enter_context(_replacing(output))
-        lines = chain.from_iterable(_lines(stream, name) for stream, name in streams)
+        out = sys.stdout if wanted.output is None else stack.enter_context(_replacing(wanted.output))
+        alignment = stack.enter_context(_replacing(wanted.alignment)) if wanted.alignment else None
+        report = stack.enter_context(_replacing(wanted.report)) if wanted.report else None
+        lines: Iterator[Line] = chain.from_iterable(_lines(stream, name) for stream, name in streams)
+        if wanted.prefixes:
+            lines = _with_prefixes(lines, wanted.prefixes, stack.enter_context(_open(wanted.prefixes)))
         total = sum(map(count_lines, files)) if files and all(file.is_file() for file in files) else None
-        for translation in _translate(translator, lines, total, config.decoding.max_source_tokens):
-            out.write(translation.text + "\n")
+        asked = _Asked(max(1, wanted.nbest), alignment is not None, 1 if wanted.unbuffered else _LINES_AT_ONCE)
+        for number, (line, translation) in enumerate(_translate(translator, lines, total, asked), start=1):
+            out.write(output_lines(translation, number, wanted.nbest, wanted.scores))
+            if alignment:
+                alignment.write(pharaoh(translation.alignment or ()) + "\n")
+            if report:
+                report.write(record(translation, line.place))
+            if wanted.unbuffered:
+                out.flush()
         out.flush()
+
+
+def _check(config: Config, wanted: Wanted) -> None:
+    if config.decoding.method == "beam" and wanted.nbest > config.decoding.beam:
+        raise InputError(
+            f"--nbest {wanted.nbest}: a beam of {config.decoding.beam} ends at most {config.decoding.beam} candidates. "
+            f"Add --set decoding.beam={wanted.nbest}"
+        )
+
+
+class _Asked(NamedTuple):
+    """What the translator is asked for, and for how many lines at once."""
+
+    best: int = 1
+    aligned: bool = False
+    lines_at_once: int = _LINES_AT_ONCE
 
 
 def translate_split(config: Config, split: Split) -> tuple[list[str], list[str], list[str]]:
@@ -50,11 +98,11 @@ def translate_split(config: Config, split: Split) -> tuple[list[str], list[str],
     sources, references = prepared.lines(split, "source"), prepared.lines(split, "target")
     if not sources:
         raise InputError(f"{config.corpus.folder}: the {split} split is empty. Set corpus.{split}, or {split}_pairs.")
-    translator = _load(config, None)
+    translator = _load(config, [])
     _check_origin(config, prepared)
     lines = (Line(text, f"{split}:{number}") for number, text in enumerate(sources, start=1))
-    translations = _translate(translator, lines, len(sources), config.decoding.max_source_tokens)
-    return sources, [translation.text for translation in translations], references
+    translations = _translate(translator, lines, len(sources), _Asked())
+    return sources, [translation.text for _, translation in translations], references
 
 
 def _check_origin(config: Config, prepared: Prepared) -> None:
@@ -66,11 +114,17 @@ def _check_origin(config: Config, prepared: Prepared) -> None:
         )
 
 
-def _load(config: Config, model: Path | None) -> Translator:
+def _load(config: Config, models: Sequence[Path]) -> Translator:
     set_threads(config.run.threads)
-    bundle = load_bundle(model or Path(config.run.folder) / "model")
+    folders = models or [Path(config.run.folder) / "model"]
+    bundles = [load_bundle(folder) for folder in folders]
+    for folder, bundle in zip(folders[1:], bundles[1:], strict=True):
+        pairs = [(bundle.tokenizers[side], bundles[0].tokenizers[side]) for side in SIDES]
+        if any(one.all_pieces() != other.all_pieces() for one, other in pairs):
+            raise InputError(f"{folder}: has another vocabulary than {folders[0]}; models that work together share one")
     device = choose_device(config.run.device)
-    return Translator([bundle.model.to(device)], bundle.tokenizers, config.decoding, bundle.target_language)
+    models_there = [bundle.model.to(device) for bundle in bundles]
+    return Translator(models_there, bundles[0].tokenizers, config.decoding, bundles[0].target_language)
 
 
 def _open(file: Path) -> BinaryIO:
@@ -103,67 +157,46 @@ def _lines(stream: BinaryIO, name: str) -> Iterator[Line]:
         yield Line(text, f"{name}:{number}")
 
 
+def _with_prefixes(lines: Iterator[Line], file: Path, stream: BinaryIO) -> Iterator[Line]:
+    """Give each line the beginning of its translation. Raises: InputError where the file has fewer lines, or more."""
+    prefixes = decode_lines(stream, str(file), InputError)
+    for line, prefix in zip_longest(lines, prefixes):
+        if line is None or prefix is None:
+            raise InputError(f"{file}: has {'more' if line is None else 'fewer'} lines than there are to translate")
+        yield line._replace(prefix=prefix)
+
+
 def _translate(
-    translator: Translator, lines: Iterator[Line], total: int | None, max_source_tokens: int
-) -> Iterator[Translation]:
-    """Yield a translation a line, and say at the end which ones deserve a look."""
+    translator: Translator, lines: Iterator[Line], total: int | None, asked: _Asked
+) -> Iterator[tuple[Line, Translation]]:
+    """Yield each line with its translation, and say at the end which ones deserve a look."""
     done = 0
-    parts, cut, spelt = _Places(), _Places(), _Places()
+    flagged = Flagged()
     with progress_bar("translate", total, "line") as bar:
-        for window, error in _windows(lines):
-            translations = translator.translate([line.text for line in window], bar.update)
+        for window, error in _windows(lines, asked.lines_at_once):
+            prefixes = [line.prefix for line in window]
+            translations = translator.translate(
+                [line.text for line in window], bar.update, asked.best, prefixes, asked.aligned
+            )
             done += len(window)
             bar.update(done - bar.n)
             for line, translation in zip(window, translations, strict=True):
-                parts.note(line.place, translation.parts > 1)
-                cut.note(line.place, translation.cut)
-                spelt.note(f"{line.place} ({translation.spelt})", bool(translation.spelt))
-                yield translation
+                flagged.note(translation, line.place)
+                yield line, translation
             if error is not None:
                 raise error
-    say(f"{done:,} lines translated")
-    if parts:
-        warn(f"{parts} longer than {max_source_tokens} tokens, translated in parts and joined: {parts.named()}")
-    if cut:
-        warn(f"{cut} stopped at the longest length allowed, probably looping: {cut.named()}")
-    if spelt:
-        say(f"{spelt} with characters that are not in the vocabulary and were spelt in bytes: {spelt.named()}")
+    flagged.tell()
 
 
-def _windows(lines: Iterator[Line]) -> Iterator[tuple[list[Line], InputError | None]]:
+def _windows(lines: Iterator[Line], at_once: int) -> Iterator[tuple[list[Line], InputError | None]]:
     """Yield lines to be translated together; those before one that cannot be read come with its error."""
     while True:
         window: list[Line] = []
         try:
-            for line in islice(lines, _LINES_AT_ONCE):
+            for line in islice(lines, at_once):
                 window.append(line)  # each one counts if the next one cannot be read
         except InputError as error:
             yield window, error
         if not window:
             return
         yield window, None
-
-
-class _Places:
-    """Lines that have something in common."""
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._named: list[str] = []
-
-    def note(self, place: str, applies: bool) -> None:
-        """Count a line in if it `applies`."""
-        self._count += applies
-        if applies and len(self._named) < _PLACES_NAMED:
-            self._named.append(place)
-
-    def __bool__(self) -> bool:
-        return self._count > 0
-
-    def __str__(self) -> str:
-        return "1 line" if self._count == 1 else f"{self._count:,} lines"
-
-    def named(self) -> str:
-        """Return where they stand, the first few of them."""
-        more = self._count - len(self._named)
-        return ", ".join(self._named) + (f" and {more:,} more" if more else "")

@@ -1,67 +1,24 @@
 """Text to text: normalise, cut what is too long, encode, search, decode, and put everything back in order."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from mtrain.config.schema import DecodingConfig
 from mtrain.corpus.lines import normalise
 from mtrain.decoding.beam import Hypothesis
+from mtrain.decoding.forced import align
 from mtrain.decoding.search import Search
 from mtrain.decoding.split import split_text
+from mtrain.decoding.translation import Candidate, Translation, flags_of, in_order
+from mtrain.languages import joins_without_space
 from mtrain.model.transformer import Transformer
 from mtrain.tokenizer import Tokenizers
 
 Progress = Callable[[int], object]
+Ids = list[int]
 
 
 def _nobody(_: int) -> None:
     """Tell nobody."""
-
-
-# Languages written without spaces between sentences: the translated parts of a long input are joined directly.
-_WRITTEN_WITHOUT_SPACES = {"zh", "lzh", "yue", "ja", "th"}
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One way to translate a line.
-
-    `score` is the search's (nats over the length penalty), summed over parts; `cut` says that a part reached the
-    longest length allowed.
-    """
-
-    text: str
-    score: float
-    cut: bool
-
-
-@dataclass(frozen=True)
-class Translation:
-    """One translated line.
-
-    `candidates` are the best ones found, best first, as many as were asked for and found; `parts` is above 1 where
-    the input was too long and translated in pieces; `spelt` are the characters of the input that have no piece in the
-    vocabulary and went in as bytes.
-    """
-
-    candidates: tuple[Candidate, ...]
-    parts: int
-    spelt: str
-
-    @property
-    def text(self) -> str:
-        """The best candidate's text."""
-        return self.candidates[0].text
-
-    @property
-    def score(self) -> float:
-        """The best candidate's score."""
-        return self.candidates[0].score
-
-    @property
-    def cut(self) -> bool:
-        """Tell whether the best candidate was."""
-        return self.candidates[0].cut
 
 
 class Translator:
@@ -70,53 +27,90 @@ class Translator:
     def __init__(
         self, models: Sequence[Transformer], tokenizers: Tokenizers, config: DecodingConfig, target_language: str
     ) -> None:
+        self._models = models
         self._search = Search(models, config)
         self._source, self._target = tokenizers["source"], tokenizers["target"]
-        self._longest_source = config.max_source_tokens
-        self._joint = "" if target_language.split("-", 1)[0] in _WRITTEN_WITHOUT_SPACES else " "
+        self._config = config
+        self._language = target_language
 
     def translate(
-        self, lines: Sequence[str], progress: Progress = _nobody, best: int = 1, prefixes: Sequence[str] = ()
+        self,
+        lines: Sequence[str],
+        progress: Progress = _nobody,
+        best: int = 1,
+        prefixes: Sequence[str] = (),
+        aligned: bool = False,
     ) -> list[Translation]:
         """Return a translation a line, in order; an empty line gives an empty translation.
 
         `progress` is told how many more lines, or parts of long ones, are done; `best` is how many candidates of each
-        are wanted; `prefixes` are what each translation has to begin with.
+        are wanted; `prefixes` are what each translation has to begin with; `aligned` asks for alignments as well.
         """
-        pieces_of = [self._pieces(line) for line in lines]
+        texts = [normalise(line) for line in lines]
+        parts_of = [self._parts(text) for text in texts]
         prefix_of = [self._target.encode(normalise(prefix)) for prefix in prefixes] or [[] for _ in lines]
-        starts = [
-            prefix if first else []
-            for pieces, prefix in zip(pieces_of, prefix_of, strict=True)
-            for first in [True, *[False] * (len(pieces) - 1)][: len(pieces)]
-        ]
-        sources = [ids for pieces in pieces_of for ids in pieces]
-        found = iter(self._search(sources, starts, best, progress))
-        return [
-            Translation(self._join([next(found) for _ in pieces]), len(pieces), self._spelt(line))
-            for line, pieces in zip(lines, pieces_of, strict=True)
-        ]
+        starts: list[Ids] = []
+        for parts, prefix in zip(parts_of, prefix_of, strict=True):
+            starts += [prefix if first == 0 else [] for first in range(len(parts))]
+        sources = [ids for parts in parts_of for ids in parts]
+        found = self._search(sources, starts, best, progress)
+        pairs = align(self._models[0], sources, [of_part[0].tokens for of_part in found]) if aligned else []
+        results, begin = [], 0
+        for text, parts in zip(texts, parts_of, strict=True):
+            here = slice(begin, begin + len(parts))
+            alignment = _joined(pairs[here], parts, found[here]) if aligned else None
+            results.append(self._translation(text, parts, found[here], alignment))
+            begin += len(parts)
+        return results
 
-    def _pieces(self, line: str) -> list[list[int]]:
-        text = normalise(line)
+    def _parts(self, text: str) -> list[Ids]:
         if not text:
             return []
         ids = self._source.encode(text)
-        if len(ids) <= self._longest_source:
+        limit = self._config.max_source_tokens
+        if len(ids) <= limit:
             return [ids]
-        parts = split_text(text, lambda part: len(self._source.encode(part)), self._longest_source)
+        parts = split_text(text, lambda part: len(self._source.encode(part)), limit)
         return [self._source.encode(part.strip()) for part in parts if part.strip()]
 
-    def _spelt(self, line: str) -> str:
-        return "".join(c for c in dict.fromkeys(normalise(line)) if not self._source.has_piece(c))
+    def _translation(
+        self,
+        text: str,
+        parts: list[Ids],
+        found: list[list[Hypothesis]],
+        alignment: tuple[tuple[int, int], ...] | None,
+    ) -> Translation:
+        # The best candidates of the parts joined, then the second best of each, and so on.
+        candidates = tuple(map(self._candidate, zip(*found, strict=False))) or (Candidate("", 0.0, False, ()),)
+        spelt = "".join(character for character in dict.fromkeys(text) if not self._source.has_piece(character))
+        flags = flags_of(text, candidates[0], sum(map(len, parts)), len(parts), self._language)
+        return Translation(
+            source=text,
+            candidates=candidates,
+            pieces=tuple(self._source.pieces(id_ for ids in parts for id_ in ids)),
+            parts=len(parts),
+            spelt=spelt,
+            flags=in_order(flags | ({"unknown"} if spelt else set())),
+            alignment=alignment,
+        )
 
-    def _join(self, parts: list[list[Hypothesis]]) -> tuple[Candidate, ...]:
-        """Return the best candidates of the parts joined, then the second best of each, and so on."""
-        return tuple(
-            Candidate(
-                self._joint.join(self._target.decode(hypothesis.tokens) for hypothesis in hypotheses),
-                sum(hypothesis.score for hypothesis in hypotheses),
-                any(hypothesis.cut for hypothesis in hypotheses),
-            )
-            for hypotheses in zip(*parts, strict=False)
-        ) or (Candidate("", 0.0, cut=False),)
+    def _candidate(self, hypotheses: Sequence[Hypothesis]) -> Candidate:
+        between = "" if joins_without_space(self._language) else " "
+        return Candidate(
+            between.join(self._target.decode(hypothesis.tokens) for hypothesis in hypotheses),
+            sum(hypothesis.score for hypothesis in hypotheses),
+            any(hypothesis.cut for hypothesis in hypotheses),
+            tuple(self._target.pieces(token for hypothesis in hypotheses for token in hypothesis.tokens)),
+        )
+
+
+def _joined(
+    pairs_of: list[list[tuple[int, int]]], parts: list[Ids], found: list[list[Hypothesis]]
+) -> tuple[tuple[int, int], ...]:
+    """Return the alignments of the parts of one line as one, counted through."""
+    joined: list[tuple[int, int]] = []
+    source_begin = target_begin = 0
+    for pairs, ids, hypotheses in zip(pairs_of, parts, found, strict=True):
+        joined += [(source_begin + s, target_begin + t) for s, t in pairs]
+        source_begin, target_begin = source_begin + len(ids), target_begin + len(hypotheses[0].tokens)
+    return tuple(joined)

@@ -13,7 +13,7 @@ from mtrain.batches.store import read_prepared
 from mtrain.commands.bleu import score_run
 from mtrain.commands.fit import fit
 from mtrain.commands.prepare import prepare
-from mtrain.commands.translate import translate
+from mtrain.commands.translate import Wanted, translate
 from mtrain.config.schema import DecodingConfig
 from mtrain.decoding.forced import forced_log_probabilities
 from mtrain.decoding.search import Search
@@ -95,7 +95,7 @@ NASTY = [
 def test_as_many_lines_come_out_as_went_in(trained, tmp_path, ending, final):
     source, target = tmp_path / "nasty.txt", tmp_path / "out.txt"
     source.write_bytes(ending.join(NASTY) + (ending if final else b""))
-    translate(trained, [source], None, target)
+    translate(trained, [source], [], Wanted(target))
     out = target.read_bytes()
     assert out.count(b"\n") == len(NASTY)
     assert out.endswith(b"\n")
@@ -107,14 +107,14 @@ def test_as_many_lines_come_out_as_went_in(trained, tmp_path, ending, final):
 def test_long_lines_are_translated_in_parts_and_named(trained, tmp_path, capsys):
     source = tmp_path / "long.txt"
     source.write_text("1\n" + "7" * 700 + "\n2\n", "utf-8")
-    translate(trained, [source], None, tmp_path / "out.txt")
+    translate(trained, [source], [], Wanted(tmp_path / "out.txt"))
     assert f"in parts and joined: {source}:2" in capsys.readouterr().err
 
 
 def test_characters_outside_the_vocabulary_are_translated_and_named(trained, tmp_path, capsys):
     source = tmp_path / "strange.txt"
     source.write_text("12\n3犇4\n", "utf-8")
-    translate(trained, [source], None, tmp_path / "out.txt")
+    translate(trained, [source], [], Wanted(tmp_path / "out.txt"))
     assert f"{source}:2 (犇)" in capsys.readouterr().err
 
 
@@ -123,7 +123,7 @@ def test_undecodable_input_is_named_and_what_was_translated_before_it_is_there(t
     source.write_bytes(b"123\n456\n\xb0\xa1\n")
     target.write_text("yesterday's\n", "utf-8")
     with pytest.raises(InputError, match=r"bad\.txt:3: not UTF-8"):
-        translate(trained, [source], None, target)
+        translate(trained, [source], [], Wanted(target))
     assert target.read_text("utf-8") == "yesterday's\n"
     assert (tmp_path / "out.txt.partial").read_bytes().count(b"\n") == 2
     assert "out.txt.partial" in capsys.readouterr().err
@@ -134,12 +134,12 @@ def test_no_mistake_of_names_costs_a_file(trained, tmp_path):
     source.write_text("123\n45\n", "utf-8")
     target.write_text("yesterday's\n", "utf-8")
     with pytest.raises(InputError, match="no such file"):
-        translate(trained, [tmp_path / "absent.txt"], None, target)
+        translate(trained, [tmp_path / "absent.txt"], [], Wanted(target))
     with pytest.raises(InputError, match="is a folder"):
-        translate(trained, [tmp_path], None, target)
+        translate(trained, [tmp_path], [], Wanted(target))
     assert target.read_text("utf-8") == "yesterday's\n"
-    translate(trained, [source], None, target)
-    translate(trained, [source], None, source)
+    translate(trained, [source], [], Wanted(target))
+    translate(trained, [source], [], Wanted(source))
     assert source.read_bytes() == target.read_bytes()
 
 

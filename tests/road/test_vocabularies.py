@@ -13,7 +13,7 @@ from mtrain.batches.stream import collate_examples
 from mtrain.commands.bleu import score_run
 from mtrain.commands.fit import fit
 from mtrain.commands.prepare import prepare
-from mtrain.commands.translate import translate, translate_split
+from mtrain.commands.translate import Wanted, translate, translate_split
 from mtrain.config.schema import DecodingConfig, TokenizerConfig
 from mtrain.corpus.sources import SIDES
 from mtrain.decoding.beam import Hypothesis
@@ -41,7 +41,7 @@ def test_prepare_fit_translate_bleu_with_two_vocabularies(digits, load, tmp_path
 
     inputs, outputs = tmp_path / "in.txt", tmp_path / "out.txt"
     inputs.write_text("123\n\n4z6\n", "utf-8")
-    translate(config, [inputs], None, outputs)
+    translate(config, [inputs], [], Wanted(outputs))
     assert outputs.read_text("utf-8").split("\n")[1] == ""
     assert f"{inputs}:3 (z)" in capsys.readouterr().err
     score_run(config, as_json=True)

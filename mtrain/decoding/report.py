@@ -1,0 +1,63 @@
+"""Translations told: as lines of output, as records for a program, and which of them deserve a look."""
+
+import json
+
+from mtrain.console import say, warn
+from mtrain.decoding.translation import FLAGS, Translation, pharaoh
+
+_PLACES_NAMED = 8
+
+
+def output_lines(translation: Translation, number: int, nbest: int, scores: bool) -> str:
+    """Return what goes to the output for one line: text, with its score before it where wanted.
+
+    With `nbest`, a line for each candidate: number of the input line, score, text. Columns are parted by tabs.
+    """
+    if nbest:
+        candidates = translation.candidates[:nbest]
+        return "".join(f"{number}\t{candidate.score:.4f}\t{candidate.text}\n" for candidate in candidates)
+    return f"{translation.score:.4f}\t{translation.text}\n" if scores else f"{translation.text}\n"
+
+
+def record(translation: Translation, place: str) -> str:
+    """Return one line of JSON with all that is known of a translation; `length_ratio` is in tokens."""
+    known = {
+        "place": place,
+        "source": translation.source,
+        "translation": translation.text,
+        "score": round(translation.score, 4),
+        "length_ratio": round(len(translation.candidates[0].pieces) / max(1, len(translation.pieces)), 3),
+        "flags": list(translation.flags),
+        "parts": translation.parts,
+    }
+    if translation.alignment is not None:
+        known["source_pieces"] = list(translation.pieces)
+        known["translation_pieces"] = list(translation.candidates[0].pieces)
+        known["alignment"] = pharaoh(translation.alignment)
+    return json.dumps(known, ensure_ascii=False) + "\n"
+
+
+class Flagged:
+    """Which lines of a whole input carry which flag."""
+
+    def __init__(self) -> None:
+        self._lines = 0
+        self._counts = dict.fromkeys(FLAGS, 0)
+        self._places: dict[str, list[str]] = {name: [] for name in FLAGS}
+
+    def note(self, translation: Translation, place: str) -> None:
+        """Count a line in."""
+        self._lines += 1
+        for name in translation.flags:
+            self._counts[name] += 1
+            if self._counts[name] <= _PLACES_NAMED:
+                spelt = f" ({translation.spelt})" if name == "unknown" and translation.spelt else ""
+                self._places[name].append(place + spelt)
+
+    def tell(self) -> None:
+        """Say how many lines there were, and name those that carry a flag."""
+        say("1 line translated" if self._lines == 1 else f"{self._lines:,} lines translated")
+        for name, count in self._counts.items():
+            if count:
+                more = f" and {count - _PLACES_NAMED:,} more" if count > _PLACES_NAMED else ""
+                warn(f"{name}: {count:,} {FLAGS[name]}: {', '.join(self._places[name])}{more}")
