@@ -15,8 +15,8 @@ PACKAGE = Path(mtrain.__file__).resolve().parent
 # From left to right; a module imports from its own part or from a part further left, never from one beside it.
 ORDER = [
     ["errors", "console", "languages"], ["storage"], ["runtime"], ["config"], ["corpus"], ["tokenizer"],
-    ["batches"], ["model"], ["training", "decoding"], ["evaluation"], ["inspection"], ["commands"], ["cli"],
-    ["__main__"],
+    ["batches"], ["model"], ["training", "decoding"], ["evaluation"], ["inspection", "diagnosis"],
+    ["commands"], ["cli"], ["__main__"],
 ]  # fmt: skip
 COLUMN = {part: column for column, parts in enumerate(ORDER) for part in parts}
 FREE_OF_TORCH = ["config", "corpus", "tokenizer", "evaluation", "cli"]

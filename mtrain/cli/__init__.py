@@ -1,4 +1,4 @@
-"""The command line: `mtrain prepare | fit | translate | bleu | inspect`, ten lines each around `commands/`."""
+"""The command line: `mtrain prepare | fit | translate | bleu | inspect | diagnose`, around `commands/`."""
 
 import io
 import sys
@@ -54,7 +54,7 @@ def mtrain(
       mtrain bleu         say how good its translations are
 
     Give each step the same --config NAME to work on something else.
-    `mtrain inspect` shows what they work on and make.
+    `mtrain inspect` shows what they work on and make, `mtrain diagnose` what is broken in it.
     """
 
 
@@ -187,3 +187,31 @@ def bleu(
         else:
             settings = load_config(config, overrides or ()) if config else None
             score_files(hypotheses, references, source, language, settings, as_json)
+
+
+@app.command()
+def diagnose(
+    model: Annotated[
+        Path | None, typer.Option("--model", "-m", metavar="FOLDER", help="A run or model; none: a fresh one.")
+    ] = None,
+    config: ConfigOption = "",
+    overrides: SetOption = None,
+    debug: DebugOption = False,
+) -> None:
+    """Find out what is broken where a model does not learn.
+
+    Examines a fresh model of the config, or a trained one, on the prepared data: who sees what, positions, attention,
+    labels, loss, gradients, the learning rate, and whether twenty pairs can be learnt by heart.
+    Prints a line a check; where something is broken, the likely cause and cure, and exits with 1.
+
+    \b
+    Examples:
+      mtrain diagnose --config wenyan-small
+      mtrain diagnose --model runs/wenyan-small
+    """
+    with errors_in_one_line(debug):
+        settings = settings_of(model, config, overrides)
+        from mtrain.commands.diagnose import diagnose as run_diagnose
+
+        if not run_diagnose(settings, model):
+            raise typer.Exit(1)

@@ -1,0 +1,74 @@
+"""The command: of a config, a run, a model, a run that has only a checkpoint; and its exit status."""
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from mtrain.cli import app
+from mtrain.commands import diagnose as command
+from mtrain.commands.fit import fit
+from mtrain.diagnosis.examination import examine
+from mtrain.diagnosis.finding import Finding
+
+
+@pytest.fixture(scope="module")
+def run(prepared_digits, tmp_path_factory):
+    """Return the folder of a run that has learnt hardly anything."""
+    from mtrain.config.load import load_config
+
+    folder = tmp_path_factory.mktemp("run")
+    fit(load_config(str(prepared_digits), [f"run.folder={folder}", "training.max_updates=4", "run.threads=1"]))
+    return folder
+
+
+def call(*arguments):
+    return CliRunner().invoke(app, ["diagnose", *map(str, arguments)])
+
+
+@pytest.fixture
+def one_finding(monkeypatch):
+    """Return a way to let an examination find just this."""
+
+    def find(finding):
+        monkeypatch.setattr(command, "examine", lambda subject: iter([("loss", finding)]))
+
+    return find
+
+
+def test_the_status_is_1_only_where_something_is_broken(prepared_digits, one_finding):
+    for finding, status in (
+        (Finding("a", "1"), 0),
+        (Finding("a", "1", "suspicious", "many_bytes"), 0),
+        (Finding("a", "1", "broken", "future_visible"), 1),
+    ):
+        one_finding(finding)
+        result = call("--config", prepared_digits)
+        assert result.exit_code == status
+        assert result.stdout.startswith("loss\n" + finding.verdict)
+
+
+@pytest.mark.parametrize("part", [".", "model"])
+def test_a_run_and_a_model_are_examined_as_they_were_trained(run, part, one_finding):
+    one_finding(Finding("a", "1"))
+    result = call("--model", run / part)
+    assert result.exit_code == 0
+    assert f"diagnosing {run / part} on" in result.stderr
+
+
+def test_a_run_without_a_model_is_examined_at_its_latest_checkpoint(run, load, tmp_path, subject, capsys):
+    (tmp_path / "checkpoints").symlink_to(run / "checkpoints")
+    from_checkpoint = subject(trained=tmp_path)
+    assert "its latest checkpoint, update-00000004, is examined" in capsys.readouterr().err
+    fresh = subject()
+    assert not torch.equal(from_checkpoint.model.output.weight, fresh.model.output.weight)
+
+
+def test_a_folder_with_nothing_in_it_is_named(tmp_path, one_finding):
+    assert f"{tmp_path}" in call("--model", tmp_path).stderr
+    assert call("--model", tmp_path).exit_code == 1
+
+
+@pytest.mark.slow
+def test_a_model_that_has_learnt_nothing_from_its_source_is_found(run, subject):
+    named = [finding.cause for group, finding in examine(subject(trained=run)) if group == "source"]
+    assert named == ["weights_untrained", "source_ignored"]
