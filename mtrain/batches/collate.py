@@ -82,6 +82,19 @@ def split_batch(batch: Batch, parts: int) -> list[Batch]:
     return pieces
 
 
+def twice(batch: Batch) -> Batch:
+    """Return all sentences of the batch two times, the two of each real target position one after the other."""
+    source = batch.source
+    keep_BS = None if source.keep_BS is None else source.keep_BS.repeat(2, 1)
+    return Batch(
+        SourceBatch(source.src_BS.repeat(2, 1), keep_BS),
+        batch.tgt_in_BT.repeat(2, 1),
+        batch.labels_M.repeat_interleave(2),
+        torch.stack((batch.real_M, batch.real_M + batch.tgt_in_BT.numel()), dim=1).flatten(),
+        2 * batch.source_tokens,
+    )
+
+
 def collate_sources(sources: Sequence[Ids]) -> SourceBatch:
     """Return the sources, each closed by EOS and padded to the longest."""
     src_BS, lengths_B = _padded(sources, before=[], after=[EOS])

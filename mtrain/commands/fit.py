@@ -2,6 +2,7 @@
 
 import json
 from contextlib import nullcontext
+from copy import deepcopy
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from mtrain.batches.augment import make_augmentation
 from mtrain.batches.store import Prepared, open_prepared
 from mtrain.batches.stream import TrainingStream, fixed_batches
 from mtrain.config.load import dump_config
-from mtrain.config.schema import Config, RunConfig
+from mtrain.config.schema import Config, RunConfig, TrainingConfig
 from mtrain.console import be_silent, progress_bar, say, warn
 from mtrain.corpus.sources import SIDES
 from mtrain.decoding.translator import Translator
@@ -26,6 +27,7 @@ from mtrain.storage import held_alone, write_whole
 from mtrain.tokenizer import Tokenizers
 from mtrain.training.checkpoint import Checkpoints, Fingerprint
 from mtrain.training.choice import choose_weights
+from mtrain.training.compilation import compile_layers, uncompiled
 from mtrain.training.loop import Training
 from mtrain.training.loop import fit as fit_model
 from mtrain.training.moving_average import MovingAverage
@@ -33,6 +35,7 @@ from mtrain.training.objective import share_of_others
 from mtrain.training.optimizer import build_optimizer
 from mtrain.training.preflight import preflight
 from mtrain.training.processes import Processes, join_processes, leave_processes
+from mtrain.training.sharding import share_out
 from mtrain.training.state import TrainingState, stop_reason
 from mtrain.training.step import BatchLoss, Updater
 from mtrain.training.validation import DevScores, Sample, Validator, dev_losses
@@ -44,6 +47,7 @@ _FREE_TRAINING_SETTINGS = {
     "max_epochs",
     "max_minutes",
     "patience",
+    "distributed",
     "log_every_updates",
     "tensorboard",
     "validate_every_updates",
@@ -59,7 +63,7 @@ _SAMPLES_SHOWN = 3
 def fit(config: Config) -> None:
     """Train, or go on with training, until a stop rule of the config says so; leave the best model in `model/`."""
     device = choose_device(config.run.device)
-    processes = join_processes(device)
+    processes = join_processes(device, config.training.distributed == "fsdp")
     if not processes.is_first:
         be_silent()
     try:
@@ -102,14 +106,15 @@ def _fit(config: Config, device: torch.device, processes: Processes) -> None:
         preflight(training, state)
     reason = fit_model(training, state)
     say(f"training ends after update {state.update:,}, {state.seconds / 60:.1f} minutes ({reason})")
-    if processes.is_first:
-        _leave_model(config, training, state, prepared)
+    _leave_model(config, training, state, prepared)
 
 
 def _leave_model(config: Config, training: Training, state: TrainingState, prepared: Prepared) -> None:
     """Choose the weights to translate with and write them, with all that translating needs, into `model/`."""
-    run, model = Path(config.run.folder), training.updater.model
-    weights, origin = choose_weights(training, state)
+    run, model = Path(config.run.folder), training.whole_model()
+    if not training.processes.is_first:
+        return
+    weights, origin = choose_weights(training, state, model)
     restore_weights(model, weights, "the chosen weights", CheckpointError)
     bundle = Bundle(
         model,
@@ -153,17 +158,33 @@ def _training(
             f"{config.batches.max_tokens_per_sentence} tokens. Raise batches.max_tokens_per_sentence."
         )
     smoothing = share_of_others(section.label_smoothing, section.smoothing_over, tokenizers["target"].vocabulary_size)
+    loss = _loss(section, model, smoothing, precision, processes)
     updater = Updater(
-        BatchLoss(model, smoothing, precision),
-        build_optimizer(model, section),
+        loss,
+        build_optimizer(loss.model, section),
         section.clip_norm,
         config.run.seed,
         processes,
-        MovingAverage(model, section.average_decay) if section.average_decay else None,
+        MovingAverage(loss.model, section.average_decay) if section.average_decay else None,
     )
     validator = _validator(config, prepared, tokenizers, precision)
     checkpoints = Checkpoints(run / "checkpoints", _fingerprint(config, prepared, precision), section.keep_checkpoints)
-    return Training(section, stream, tokenizers, updater, validator, checkpoints, processes, run)
+    return Training(section, stream, tokenizers, model, updater, validator, checkpoints, processes, run)
+
+
+def _loss(
+    config: TrainingConfig, model: Transformer, smoothing: float, precision: torch.dtype, processes: Processes
+) -> BatchLoss:
+    """Return what is trained: `model` itself, or a copy of it of which each process holds a share."""
+    device = model.output.weight.device
+    trained = deepcopy(model.cpu()) if processes.share_weights else model
+    loss = BatchLoss(trained, smoothing, precision, config.r_drop)
+    layers = [*trained.encoder.layers, *trained.decoder.layers]
+    if config.compile:
+        compile_layers(layers, device)
+    if processes.share_weights:
+        share_out(loss, layers, device)
+    return loss
 
 
 def _fingerprint(config: Config, prepared: Prepared, precision: torch.dtype) -> Fingerprint:
@@ -222,4 +243,4 @@ def _validator(config: Config, prepared: Prepared, tokenizers: Tokenizers, preci
         samples = map(Sample, some_sources, some_references, hypotheses)
         return DevScores(loss, source_gain, scores.bleu, list(samples)[:_SAMPLES_SHOWN])
 
-    return validate
+    return uncompiled(validate)

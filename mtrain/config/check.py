@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import NamedTuple
 
-from mtrain.config.schema import Config, TrainingConfig
+from mtrain.config.schema import Config, ModelConfig, TrainingConfig
 from mtrain.languages import complaint
 
 
@@ -39,7 +39,7 @@ RANGES = (
         lambda value: value >= 0,
         """run.seed run.threads corpus.test_pairs model.head_width
         training.max_updates training.max_epochs training.max_minutes
-        training.patience training.save_every_minutes training.weight_decay training.clip_norm
+        training.patience training.save_every_minutes training.weight_decay training.clip_norm training.r_drop
         training.validate_pairs training.average_checkpoints
         decoding.length_penalty decoding.coverage_penalty decoding.min_length decoding.min_length_factor
         decoding.max_length_extra decoding.no_repeat_ngram decoding.top_k decoding.seed""",
@@ -166,6 +166,9 @@ def _training_rules(config: Config) -> Iterator[BrokenRule]:
             "training would never stop; set one of training.max_updates, max_epochs and max_minutes above 0",
         )
     yield from _learning_rate_rules(training)
+    if training.r_drop > 0 and not _has_dropout(config.model):
+        text = f"training.r_drop {training.r_drop:g} compares passes that differ in dropout, and there is none; set 0"
+        yield BrokenRule(("training.r_drop", "model.dropout"), text)
     if training.average_checkpoints > training.keep_checkpoints:
         yield BrokenRule(
             ("training.average_checkpoints", "training.keep_checkpoints"),
@@ -178,6 +181,11 @@ def _training_rules(config: Config) -> Iterator[BrokenRule]:
             f"batches.max_tokens_per_sentence {batches.max_tokens_per_sentence} does not fit into "
             f"batches.max_tokens_per_batch {batches.max_tokens_per_batch}",
         )
+
+
+def _has_dropout(model: ModelConfig) -> bool:
+    places = (model.embedding_dropout, model.residual_dropout, model.feed_forward_dropout)
+    return model.attention_dropout > 0 or any(model.dropout if place < 0 else place for place in places)
 
 
 def _learning_rate_rules(training: TrainingConfig) -> Iterator[BrokenRule]:

@@ -110,10 +110,10 @@ class Checkpoints:
             )
         return tensors, TrainingState(**description["state"])
 
-    def weights(self, checkpoints: Iterable[Path]) -> Iterable[dict[str, Tensor]]:
-        """Yield the verified weights of each of these checkpoints."""
+    def weights(self, checkpoints: Iterable[Path], file: str = "model") -> Iterable[dict[str, Tensor]]:
+        """Yield the verified weights of each of these checkpoints, or their moving average (file `average`)."""
         for checkpoint in checkpoints:
-            yield self._tensors(checkpoint, "model.safetensors", self._description(checkpoint))
+            yield self._tensors(checkpoint, f"{file}.safetensors", self._description(checkpoint))
 
     def _any(self) -> list[Path]:
         return [*self._whole("passing-*"), *self.all()]

@@ -6,6 +6,7 @@ from torch import Tensor
 
 from mtrain.console import say
 from mtrain.errors import CheckpointError
+from mtrain.model.transformer import Transformer
 from mtrain.model.weights import restore_weights
 from mtrain.training.average import average
 from mtrain.training.loop import Training
@@ -15,12 +16,15 @@ Weights = dict[str, Tensor]
 Origin = dict[str, str | int | float]
 
 
-def choose_weights(training: Training, state: TrainingState) -> tuple[Weights, Origin]:
-    """Return the weights that are best on dev, of the best checkpoint and the averages, and what they are."""
+def choose_weights(training: Training, state: TrainingState, model: Transformer) -> tuple[Weights, Origin]:
+    """Return the weights that are best on dev, of the best checkpoint and the averages, and what they are.
+
+    They are tried in `model`, which has no others to lose.
+    """
     results = []
     for name, weights in _candidates(training, state):
-        restore_weights(training.updater.model, weights, name, CheckpointError)
-        scores = training.validator(training.updater.model)
+        restore_weights(model, weights, name, CheckpointError)
+        scores = training.validator(model)
         bleu = "" if scores.bleu is None else f", dev BLEU {scores.bleu:.2f} (greedy)"
         say(f"{name}: dev loss {scores.loss:.3f}{bleu}")
         results.append((-scores.loss if scores.bleu is None else scores.bleu, name, weights, scores))
@@ -40,4 +44,5 @@ def _candidates(training: Training, state: TrainingState) -> Iterator[tuple[str,
     if len(latest) > 1:
         yield f"mean of the last {len(latest)} checkpoints", average(checkpoints.weights(latest))
     if training.updater.average:
-        yield "moving average", training.updater.average.weights
+        (weights,) = checkpoints.weights([checkpoints.path(state.update)], "average")
+        yield "moving average", weights

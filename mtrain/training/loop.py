@@ -2,6 +2,7 @@
 
 import signal
 import time
+from copy import deepcopy
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from mtrain.batches.stream import TrainingStream
 from mtrain.config.schema import TrainingConfig
 from mtrain.console import say
 from mtrain.errors import CheckpointError, Interrupted, TrainingError
+from mtrain.model.transformer import Transformer
+from mtrain.model.weights import restore_weights
 from mtrain.tokenizer import Tokenizers
 from mtrain.training.checkpoint import Checkpoints
 from mtrain.training.interruption import Interruption, interruption
@@ -25,11 +28,15 @@ from mtrain.training.validation import Validator
 
 @dataclass(frozen=True)
 class Training:
-    """What a run is made of."""
+    """What a run is made of.
+
+    `model` is the one that the updater trains; where the processes hold shares of that, it is another, to copy.
+    """
 
     config: TrainingConfig
     stream: TrainingStream
     tokenizers: Tokenizers
+    model: Transformer
     updater: Updater
     validator: Validator
     checkpoints: Checkpoints
@@ -51,8 +58,20 @@ class Training:
 
     def save(self, state: TrainingState, passing: bool = False) -> None:
         """Write a checkpoint, in the process that writes."""
+        tensors = self.updater.tensors()
         if self.processes.is_first:
-            self.checkpoints.save(self.updater.tensors(), state, passing)
+            self.checkpoints.save(tensors, state, passing)
+
+    def whole_model(self) -> Transformer:
+        """Return the model as it stands, for the first process to translate with; all processes must ask."""
+        if not self.processes.share_weights:
+            return self.model
+        weights = self.updater.weights()
+        if not self.processes.is_first:
+            return self.model
+        whole = deepcopy(self.model)
+        restore_weights(whole, weights, "the shares of all processes", CheckpointError)
+        return whole.to(self.updater.model.output.weight.device)
 
 
 def fit(training: Training, state: TrainingState) -> str:
@@ -132,9 +151,9 @@ def _write_interval(training: Training, state: TrainingState, journal: Journal) 
 
 def _validate(training: Training, state: TrainingState, journal: Journal, began: float) -> bool:
     """Let the first process look at dev, and all take over what it found; return whether this is the best so far."""
-    is_best = False
+    model = training.whole_model()
     if training.processes.is_first:
-        scores = training.validator(training.updater.model)
+        scores = training.validator(model)
         is_best = state.note_validation(scores.loss)
         journal.write_validation(state, scores, is_best)
         state.seconds = time.perf_counter() - began
@@ -142,7 +161,7 @@ def _validate(training: Training, state: TrainingState, journal: Journal, began:
             minutes = training.config.max_minutes
             say(f"{minutes:g} minutes are about {state.planned_updates:,} updates; it ends there")
     vars(state).update(training.processes.agree(asdict(state)))
-    return is_best
+    return state.best_update == state.update
 
 
 def _interrupted(processes: Processes, state: TrainingState, signal_number: int) -> Interrupted:

@@ -5,6 +5,7 @@ from torch import Tensor
 
 from mtrain.model.transformer import Transformer
 from mtrain.model.weights import named_weights
+from mtrain.training.sharding import share_like
 
 
 class MovingAverage:
@@ -29,4 +30,4 @@ class MovingAverage:
     def restore(self, weights: dict[str, Tensor]) -> None:
         """Go on from an average that was stored. Raises: KeyError where a weight is missing."""
         for name, mine in self.weights.items():
-            mine.copy_(weights[name])
+            mine.copy_(share_like(weights[name], mine))

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from mtrain.config.schema import TrainingConfig
 from mtrain.model.transformer import Transformer
+from mtrain.training.sharding import share_like
 
 
 class MuonAndAdam:
@@ -78,5 +79,6 @@ def restore_optimizer(model: Transformer, optimizer: Optimizer, tensors: dict[st
         states.setdefault(name, {})[remembered] = tensor
     for name, parameter in model.named_parameters():
         optimizer.state[parameter] = {
-            remembered: tensor.to(parameter.device) for remembered, tensor in states[name].items()
+            remembered: share_like(tensor.to(parameter.device), parameter.detach())
+            for remembered, tensor in states[name].items()
         }

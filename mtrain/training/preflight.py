@@ -9,7 +9,6 @@ import torch
 from mtrain.batches.collate import Batch
 from mtrain.console import say, warn
 from mtrain.errors import TrainingError
-from mtrain.model.weights import named_weights
 from mtrain.runtime import peak_memory
 from mtrain.training.loop import Training
 from mtrain.training.state import TrainingState
@@ -22,15 +21,16 @@ def preflight(training: Training, state: TrainingState) -> None:
 
     Where the memory is too small for the largest batch, every batch is computed in more pieces: the same loss, other
     dropout.
-    Raises: TrainingError where one sentence pair is too large; CheckpointError where nothing can be saved.
+    Raises: TrainingError where one sentence pair, or with shared weights one batch, is too large; CheckpointError where
+    nothing can be saved.
     """
     largest = training.stream.largest(state.epoch)
     _find_pieces(training, largest)
     ordinary = training.stream.take(state.epoch, state.position, training.config.accumulate)
     seconds = _seconds_of(training, ordinary)
+    model, weights = training.whole_model(), training.updater.weights()
     if training.processes.is_first:
-        training.validator(training.updater.model, in_short=True)
-        weights = named_weights(training.updater.model)
+        training.validator(model, in_short=True)
         # What Adam remembers is twice as much, and none of it yet before the first update.
         tensors = {"model": weights, "optimizer": weights, "optimizer-more": weights}
         training.checkpoints.rehearse(tensors | ({"average": weights} if training.updater.average else {}))
@@ -58,17 +58,22 @@ def _find_pieces(training: Training, batch: Batch) -> None:
 
 
 def _fits(training: Training, batch: Batch) -> bool:
-    """Compute the gradient in this process alone, beside all that will be in memory during an update."""
+    """Compute the gradient, beside all that will be in memory during an update: in this process alone, if it can."""
     updater, processes = training.updater, training.processes
     beside = []
     try:
         if not updater.optimizer.state:  # which will hold two numbers a parameter
             beside = [torch.zeros_like(parameter) for parameter in updater.model.parameters() for _ in range(2)]
         # Where micro-batches add up, the gradient of the first is there while the second is computed.
-        updater.gradient(0, [batch] * processes.count * min(2, training.config.accumulate), exchanges=False)
+        updater.gradient(0, [batch] * processes.count * min(2, training.config.accumulate), processes.share_weights)
     except RuntimeError as error:
         if not (isinstance(error, torch.OutOfMemoryError) or _NO_CPU_MEMORY.search(str(error))):
             raise
+        if processes.share_weights:
+            raise TrainingError(
+                "out of memory with {} pairs of {} target tokens, and with training.distributed=fsdp batches cannot be "
+                "computed in pieces. Lower batches.max_tokens_per_batch.".format(*batch.tgt_in_BT.shape)
+            ) from error
         fits = False
     else:
         fits = True

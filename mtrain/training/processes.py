@@ -1,8 +1,9 @@
 """Several processes that train one model together (PyTorch's DistributedDataParallel, started by torchrun).
 
-Every process holds the whole model, takes its share of each update's micro-batches, and has the same gradient in the
-end: the sum over all of them, divided once by all their target tokens. So the number of processes changes nothing but
-the time. What is decided by a clock or a measurement is decided by the first process, and it alone writes.
+Every process holds the whole model (or with `share_weights` its part, see sharding.py), takes its share of each
+update's micro-batches, and has the same gradient in the end: the sum over all of them, divided once by all their target
+tokens. So the number of processes changes nothing but the time. What is decided by a clock or a measurement is decided
+by the first process, and it alone writes.
 """
 
 import os
@@ -21,6 +22,10 @@ T = TypeVar("T")
 # The first process validates and translates while the others wait.
 _PATIENCE = timedelta(hours=2)
 
+# What is sent where only being there matters. It lives as long as the program: gloo's threads may let go of what they
+# sent only when Python has begun to end, and whoever is last to let go of a tensor then is aborted (pytorch#179291).
+_NOTHING = torch.zeros(1)
+
 
 @dataclass(frozen=True)
 class Processes:
@@ -28,6 +33,7 @@ class Processes:
 
     rank: int = 0
     count: int = 1
+    share_weights: bool = False
 
     @property
     def is_first(self) -> bool:
@@ -40,8 +46,8 @@ class Processes:
         return self.count > 1 and (of_gloo or isinstance(error, dist.DistError))
 
     def wait(self) -> None:
-        """Go on when the first process has come to this place too."""
-        self.agree(None)
+        """Go on when all processes have come to this place."""
+        self.total(_NOTHING)
 
     def agree(self, value: T) -> T:
         """Return the first process's value, in every process."""
@@ -67,7 +73,7 @@ class Processes:
 
     def parallel(self, module: nn.Module) -> nn.Module:
         """Return the module with gradients that are the mean over all processes."""
-        return DistributedDataParallel(module) if self.count > 1 else module
+        return DistributedDataParallel(module) if self.count > 1 and not self.share_weights else module
 
     def silence(self, module: nn.Module) -> AbstractContextManager[None]:
         """Return a context in which gradients only add up here, to be exchanged by the next backward outside it."""
@@ -77,13 +83,15 @@ class Processes:
 ALONE = Processes()
 
 
-def join_processes(device: torch.device) -> Processes:
+def join_processes(device: torch.device, share_weights: bool) -> Processes:
     """Return this process's place among those that torchrun has started, once all are there."""
     count = int(os.environ.get("WORLD_SIZE", "1"))
     if count == 1:
         return ALONE
+    if device.type == "cuda":
+        torch.cuda.set_device(device)  # where PyTorch puts what it gathers
     dist.init_process_group("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo", timeout=_PATIENCE)
-    return Processes(dist.get_rank(), count)
+    return Processes(dist.get_rank(), count, share_weights)
 
 
 def leave_processes(processes: Processes) -> None:

@@ -1,13 +1,13 @@
 """One update: gradients of all its micro-batches, clipped, and one step of the optimiser."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-from mtrain.batches.collate import Batch, split_batch
+from mtrain.batches.collate import Batch, split_batch, twice
 from mtrain.errors import CheckpointError
 from mtrain.model.transformer import Transformer
 from mtrain.model.weights import named_weights, restore_weights
@@ -17,6 +17,7 @@ from mtrain.training.moving_average import MovingAverage
 from mtrain.training.objective import Loss, smoothed_cross_entropy
 from mtrain.training.optimizer import Optimizer, optimizer_tensors, restore_optimizer
 from mtrain.training.processes import ALONE, Processes
+from mtrain.training.sharding import gathered, gathered_in_first, share_like
 
 
 @dataclass(frozen=True)
@@ -31,27 +32,38 @@ class UpdateReport:
     padded_tokens: int
 
 
-def batch_loss(model: Transformer, batch: Batch, smoothing: float, precision: torch.dtype) -> Loss:
+def batch_loss(
+    model: Transformer, batch: Batch, smoothing: float, precision: torch.dtype, r_drop: float = 0.0
+) -> Loss:
     """Return the summed loss of one micro-batch, its matrix products computed in `precision`."""
     device_type = batch.tgt_in_BT.device.type
     with torch.autocast(device_type, dtype=precision, enabled=precision is not torch.float32):
         hidden_BTD = model(batch.source.src_BS, batch.source.keep_BS, batch.tgt_in_BT)
         hidden_MD = hidden_BTD.flatten(0, 1).index_select(0, batch.real_M)
-        return smoothed_cross_entropy(hidden_MD, model.output.weight, model.output.bias, batch.labels_M, smoothing)
+        return smoothed_cross_entropy(
+            hidden_MD, model.output.weight, model.output.bias, batch.labels_M, smoothing, r_drop
+        )
 
 
 class BatchLoss(nn.Module):
-    """`batch_loss` as one module, which is what several processes can share the gradients of."""
+    """`batch_loss` as one module, which is what several processes can share the gradients of.
 
-    def __init__(self, model: Transformer, smoothing: float, precision: torch.dtype) -> None:
+    With R-Drop it is half of that paper's loss: the mean of both passes, so that it stays a sum over target tokens.
+    """
+
+    def __init__(self, model: Transformer, smoothing: float, precision: torch.dtype, r_drop: float = 0.0) -> None:
         super().__init__()
         self.model = model
         self._smoothing = smoothing
         self._precision = precision
+        self._r_drop = r_drop
 
     def forward(self, batch: Batch) -> Loss:
         """Return the summed loss of one micro-batch."""
-        return batch_loss(self.model, batch, self._smoothing, self._precision)
+        if not self._r_drop:
+            return batch_loss(self.model, batch, self._smoothing, self._precision)
+        both = batch_loss(self.model, twice(batch), self._smoothing, self._precision, self._r_drop)
+        return Loss(both.smoothed / 2, both.nll / 2)
 
 
 class Updater:
@@ -99,14 +111,25 @@ class Updater:
             padded_tokens=sum(batch.padded_tokens for batch in batches),
         )
 
+    def weights(self) -> dict[str, Tensor]:
+        """Return the weights, whole in the first process; all processes must ask."""
+        return {name: gathered_in_first(weight) for name, weight in named_weights(self.model).items()}
+
     def tensors(self) -> TensorFiles:
-        """Return all that a checkpoint must hold for the next update to be the same."""
-        tensors = {"model": named_weights(self.model), "optimizer": optimizer_tensors(self.model, self.optimizer)}
-        return tensors | ({"average": self.average.weights} if self.average else {})
+        """Return all that a checkpoint must hold for the next update to be the same, as `weights` does."""
+        files = {"optimizer": optimizer_tensors(self.model, self.optimizer)}
+        files |= {"average": self.average.weights} if self.average else {}
+        whole = {
+            file: {name: gathered_in_first(tensor) for name, tensor in tensors.items()}
+            for file, tensors in files.items()
+        }
+        return {"model": self.weights(), **whole}
 
     def restore(self, tensors: TensorFiles) -> None:
         """Put back what `tensors` returned. Raises: CheckpointError where something is missing."""
-        restore_weights(self.model, tensors["model"], "the checkpoint", CheckpointError)
+        own = named_weights(self.model)
+        weights = {name: share_like(weight, own.get(name)) for name, weight in tensors["model"].items()}
+        restore_weights(self.model, weights, "the checkpoint", CheckpointError)
         restore_optimizer(self.model, self.optimizer, tensors["optimizer"])
         if self.average:
             self.average.restore(tensors["average"])
@@ -119,29 +142,33 @@ class Updater:
         self.model.train()
         target_tokens = sum(batch.target_tokens for batch in batches)
         sums = torch.zeros(2, device=self.model.output.weight.device)
-        mine = list(enumerate(batches))[self._processes.rank :: self._processes.count]
-        # At the end of an epoch there may be fewer micro-batches than processes; one that has none takes part with a
-        # gradient of nothing, because the others wait for it.
-        share = self._processes.count / target_tokens if mine else 0.0
-        parts = [
-            (index, part, piece)
-            for index, batch in mine or [(0, batches[0])]
-            for part, piece in enumerate(split_batch(batch, self.pieces) if self.pieces > 1 else [batch])
-        ]
+        parts = list(self._share(batches))
         for index, part, batch in parts:
             seed_from(self._seed, "update", number, index, *([part] if part else []))
+            counts = float(index < len(batches))
             last = (index, part) == parts[-1][:2]
             with nullcontext() if last and exchanges else self._processes.silence(self._loss):
                 loss = self._loss(batch.to(sums.device))
-                (loss.smoothed * share).backward()
-            if mine:
-                sums += torch.stack((loss.smoothed.detach(), loss.nll))
+                (loss.smoothed * (counts * self._processes.count / target_tokens)).backward()
+            sums += counts * torch.stack((loss.smoothed.detach(), loss.nll))
         total = self._processes.total(sums) if exchanges else sums
         return total[0], total[1]
 
+    def _share(self, batches: Sequence[Batch]) -> Iterator[tuple[int, int, Batch]]:
+        """Yield this process's micro-batches in pieces, with their index and the number of the piece.
+
+        Every process has as many as the others, which wait for it. So at the end of an epoch it may get one more, of an
+        index that does not exist, which is to count as nothing.
+        """
+        rank, count = self._processes.rank, self._processes.count
+        for index in range(rank, -(-len(batches) // count) * count, count):
+            batch = batches[index] if index < len(batches) else batches[0]
+            for part, piece in enumerate(split_batch(batch, self.pieces) if self.pieces > 1 else [batch]):
+                yield index, part, piece
+
     def _clip(self) -> Tensor:
         limit = self._clip_norm or float("inf")
-        return torch.nn.utils.clip_grad_norm_(self.model.parameters(), limit, foreach=True)
+        return gathered(torch.nn.utils.clip_grad_norm_(self.model.parameters(), limit, foreach=True))
 
     def _step(self, learning_rate: float, gradient_norm: Tensor) -> None:
         for group in self.optimizer.param_groups:

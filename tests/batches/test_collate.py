@@ -2,7 +2,7 @@
 
 import torch
 
-from mtrain.batches.collate import collate, collate_sources
+from mtrain.batches.collate import collate, collate_sources, twice
 from mtrain.tokenizer import BOS, EOS, PAD
 
 
@@ -29,6 +29,15 @@ def test_tokens_are_counted_without_padding():
     batch = collate([[9, 9, 9], [9]], [[5], [6, 7]])
     assert (batch.source_tokens, batch.target_tokens) == (6, 5)
     assert batch.padded_tokens == 2 * 4 + 2 * 3
+
+
+def test_twice_has_each_target_position_two_times_in_a_row():
+    batch = twice(collate([[9, 8], [7]], [[5, 6, 7], [8]]))
+    assert batch.source.src_BS.tolist() == [[9, 8, EOS], [7, EOS, PAD]] * 2
+    assert batch.source.keep_BS.tolist() == [[True] * 3, [True, True, False]] * 2
+    assert batch.labels_M.tolist() == [5, 5, 6, 6, 7, 7, EOS, EOS, 8, 8, EOS, EOS]
+    assert batch.real_M.tolist() == [0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13]
+    assert (batch.source_tokens, batch.target_tokens, batch.padded_tokens) == (10, 12, 2 * (6 + 8))
 
 
 def test_an_empty_side_is_only_its_marks():

@@ -86,6 +86,11 @@ def test_a_number_below_its_range_is_told(key: str) -> None:
             "the target has no vocabulary of its own; set tokenizer.joint=false, or target_vocabulary_size=0",
         ),
         (
+            replace(GOOD, model=ModelConfig(dropout=0.0), training=TrainingConfig(r_drop=5.0)),
+            "training.r_drop model.dropout",
+            "training.r_drop 5 compares passes that differ in dropout, and there is none; set 0",
+        ),
+        (
             replace(GOOD, training=TrainingConfig(max_updates=0, patience=3)),
             "training.max_updates training.max_epochs training.max_minutes",
             "training would never stop",

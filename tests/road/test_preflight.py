@@ -9,6 +9,7 @@ from mtrain.commands.fit import fit
 from mtrain.commands.prepare import prepare
 from mtrain.errors import CheckpointError, TrainingError
 from mtrain.training import checkpoint, step
+from mtrain.training.processes import Processes
 
 SIGNS = [torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("DefaultCPUAllocator: can't allocate memory: you")]
 
@@ -38,6 +39,16 @@ def test_a_memory_too_small_for_one_pair_is_a_clear_end(digits, load, monkeypatc
     prepare(load(file))
     with_memory_for(0, monkeypatch)
     with pytest.raises(TrainingError, match=r"out of memory with one pair of \d+ tokens"):
+        fit(load(file))
+
+
+def test_a_memory_too_small_for_shared_weights_is_a_clear_end(digits, load, monkeypatch):
+    file = digits()
+    prepare(load(file))
+    with_memory_for(300, monkeypatch)
+    monkeypatch.setattr("mtrain.commands.fit.join_processes", lambda *_: Processes(share_weights=True))
+    monkeypatch.setattr("mtrain.commands.fit.share_out", lambda *_: None)
+    with pytest.raises(TrainingError, match=r"out of memory with \d+ pairs.*fsdp.*Lower batches\.max_tokens_per_batch"):
         fit(load(file))
 
 

@@ -105,7 +105,7 @@ def test_a_finished_run_has_nothing_to_do(digits, load, capsys):
     assert "nothing to do" in capsys.readouterr().err
 
 
-def test_what_must_not_change_is_named_when_it_does(digits, load):
+def test_what_must_not_change_is_named_when_it_does(digits, load, monkeypatch):
     file = digits()
     prepare(load(file))
     fit(load(file, "training.max_updates=4"))
@@ -113,6 +113,9 @@ def test_what_must_not_change_is_named_when_it_does(digits, load):
         fit(load(file, "training.warmup_updates=100"))
     with pytest.raises(CheckpointError, match=r"model\.norm_position was pre, is now post"):
         fit(load(file, "model.norm_position=post"))
+    monkeypatch.setattr("mtrain.commands.fit.compile_layers", lambda layers, device: None)
+    with pytest.raises(CheckpointError, match=r"training\.compile was False, is now True"):
+        fit(load(file, "training.compile=true"))
     (file.parent / "corpus" / "train.source").write_text("1\n" * 100, "utf-8")
     (file.parent / "corpus" / "train.target").write_text("1\n" * 100, "utf-8")
     prepare(load(file))

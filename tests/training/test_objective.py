@@ -37,6 +37,29 @@ def test_loss_and_gradients_are_the_formulas(monkeypatch, smoothing, rows):
     torch.testing.assert_close(gradients[1], weight.grad, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize(("chunk", "block"), [(2, 2), (6, 4), (1000, 2), (1000, 1000)])
+def test_r_drop_and_its_gradients_are_the_formulas(monkeypatch, smoothing, chunk, block):
+    monkeypatch.setattr(objective, "_ROWS_PER_CHUNK", {"cpu": chunk})
+    monkeypatch.setattr(objective, "_ROWS_PER_BLOCK", {"cpu": block})
+    hidden = torch.randn(12, 6, dtype=torch.float64, requires_grad=True)
+    weight = torch.randn(20, 6, dtype=torch.float64, requires_grad=True)
+    labels = torch.randint(0, 20, (6,)).repeat_interleave(2)
+    ours = smoothed_cross_entropy(hidden, weight, None, labels, smoothing, r_drop=5.0)
+    (3.0 * ours.smoothed).backward()
+    gradients = hidden.grad.clone(), weight.grad.clone()
+    hidden.grad = weight.grad = None
+    smoothed, nll = naive(hidden, weight, labels, smoothing)
+    p, q = (hidden @ weight.T).softmax(-1).view(6, 2, 20).unbind(1)
+    divergence = ((p * (p / q).log()).sum() + (q * (q / p).log()).sum()) / 2
+    (3.0 * (smoothed + 5.0 * divergence)).backward()
+    assert divergence > 1
+    torch.testing.assert_close(ours.smoothed.double(), smoothed + 5.0 * divergence, rtol=1e-5, atol=1e-4)
+    torch.testing.assert_close(ours.nll.double(), nll, rtol=1e-5, atol=1e-4)
+    torch.testing.assert_close(gradients[0], hidden.grad, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(gradients[1], weight.grad, rtol=1e-4, atol=1e-5)
+
+
 def test_smoothed_loss_has_its_least_value_where_the_prediction_is_the_smoothed_target():
     # With one-hot hidden states the weight matrix holds the logits themselves.
     V, smoothing = 10, 0.1

@@ -6,6 +6,7 @@ import torch
 from mtrain.batches.collate import collate
 from mtrain.config.schema import TrainingConfig
 from mtrain.model.build import build_model
+from mtrain.model.dropout import Dropout
 from mtrain.model.weights import named_weights
 from mtrain.training.moving_average import MovingAverage
 from mtrain.training.optimizer import build_optimizer, optimizer_tensors, restore_optimizer
@@ -15,11 +16,11 @@ from mtrain.training.validation import dev_losses
 
 @pytest.fixture
 def updater(model_config):
-    def make(dropout=0.0, clip_norm=0.0, seed=1, average_decay=0.0):
+    def make(dropout=0.0, clip_norm=0.0, seed=1, average_decay=0.0, r_drop=0.0):
         torch.manual_seed(3)
         model = build_model(model_config(dropout=dropout), 40, 40)
         average = MovingAverage(model, average_decay) if average_decay else None
-        loss, optimizer = BatchLoss(model, 0.1, torch.float32), build_optimizer(model, TrainingConfig())
+        loss, optimizer = BatchLoss(model, 0.1, torch.float32, r_drop), build_optimizer(model, TrainingConfig())
         return Updater(loss, optimizer, clip_norm, seed, average=average)
 
     return make
@@ -117,6 +118,41 @@ def test_a_batch_in_pieces_gives_the_gradient_of_the_whole(updater, sentences):
     for other in gradients[1:]:
         for name, gradient in gradients[0].items():
             torch.testing.assert_close(other[name], gradient, rtol=1e-4, atol=1e-6)
+
+
+def test_r_drop_without_dropout_is_the_loss_without_r_drop(updater, sentences):
+    batch = parts_of(sentences(4), sentences(4, seed=1), [4])
+    plain, twofold = (updater(r_drop=r_drop).update(1, batch, 1e-3) for r_drop in (0.0, 5.0))
+    assert float(twofold.loss) == pytest.approx(float(plain.loss), rel=1e-5)
+    assert float(twofold.nll) == pytest.approx(float(plain.nll), rel=1e-5)
+    assert float(twofold.gradient_norm) == pytest.approx(float(plain.gradient_norm), rel=1e-4)
+    assert twofold.target_tokens == plain.target_tokens
+    assert twofold.padded_tokens == plain.padded_tokens
+
+
+def test_r_drop_punishes_what_dropout_changes(updater, sentences):
+    batch = parts_of(sentences(4), sentences(4, seed=1), [4])
+    weak, strong = (updater(dropout=0.3, r_drop=r_drop).update(1, batch, 1e-3) for r_drop in (1e-9, 5.0))
+    assert float(strong.loss) > float(weak.loss)
+    assert float(strong.nll) == pytest.approx(float(weak.nll))
+
+
+def test_r_drop_gives_micro_batches_and_pieces_the_gradient_of_the_whole(updater, sentences, monkeypatch):
+    def second_pass_differs(self, x):
+        return x * torch.linspace(1, 1.5, 2).repeat_interleave(x.size(0) // 2).view(-1, *[1] * (x.dim() - 1))
+
+    monkeypatch.setattr(Dropout, "forward", second_pass_differs)
+    sources, targets = sentences(8), sentences(8, seed=1)
+    results = []
+    for sizes, pieces in (([8], 1), ([4, 2, 1, 1], 1), ([1] * 8, 1), ([8], 3), ([5, 3], 2)):
+        one = updater(r_drop=5.0)
+        one.pieces = pieces
+        loss, _ = one.gradient(1, parts_of(sources, targets, sizes))
+        results.append((float(loss), {name: p.grad.clone() for name, p in one.model.named_parameters()}))
+    for loss, gradients in results[1:]:
+        assert loss == pytest.approx(results[0][0], rel=1e-5)
+        for name, gradient in results[0][1].items():
+            torch.testing.assert_close(gradients[name], gradient, rtol=1e-4, atol=1e-6)
 
 
 def test_the_moving_average_is_the_formula_and_outlives_a_checkpoint(updater, sentences):
