@@ -67,6 +67,11 @@ def test_a_number_below_its_range_is_told(key: str) -> None:
             "tfixup_like starts sublayers at nothing, post-norm would make nothing of all; set norm_position pre",
         ),
         (
+            replace(GOOD, model=ModelConfig(initialization="tfixup_like")),
+            "model.initialization model.activation",
+            "tfixup_like starts feed-forward at 0, where relu has no slope to start from; set gelu",
+        ),
+        (
             replace(
                 GOOD,
                 model=ModelConfig(positions="learned", max_positions=200),

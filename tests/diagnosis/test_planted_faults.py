@@ -14,6 +14,7 @@ from mtrain.diagnosis.report import root_cause
 from mtrain.model.attention import MultiHeadAttention
 from mtrain.model.cache import DecoderCache, GrowingKeyValues
 from mtrain.model.dropout import Dropout
+from mtrain.model.feedforward import FeedForward
 from mtrain.model.positions import NoPositions
 from mtrain.tokenizer import BOS, EOS, PAD, train_tokenizer
 from mtrain.training.objective import Loss
@@ -461,9 +462,11 @@ def an_output_that_starts_far_too_large(subject, monkeypatch):
     subject.model.decoder.final_norm.weight.data.mul_(8)
 
 
-@fault("gate_stays_shut", "model.initialization=tfixup_like", "model.activation=relu")
+@fault("gate_stays_shut", "model.initialization=tfixup_like", "model.activation=gelu")
 def gains_that_no_gradient_opens(subject, monkeypatch):
-    pass
+    for module in subject.model.modules():
+        if isinstance(module, FeedForward):
+            module._activation = torch.relu  # which has no slope at 0, where the inner values start
 
 
 # Settings.
