@@ -53,6 +53,8 @@ class Search:
         config, batch = self._config, collate_sources(sources).to(self._device)
         source_tokens_B = torch.tensor([len(ids) + 1 for ids in sources], device=self._device)
         longest_B = longest_translation(source_tokens_B, config.max_length_factor, config.max_length_extra)
+        # A prefix is never too long: it has to fit, with its end.
+        longest_B = longest_B.maximum(torch.tensor([len(ids) + 1 for ids in prefixes], device=self._device))
         rules = self._rules(source_tokens_B, longest_B, prefixes)
         if config.method == "sampling":
             sampling = Sampling(best, config.temperature, config.top_k, config.top_p, self._penalty)

@@ -73,6 +73,8 @@ def test_prefixes_begin_the_translations_and_their_number_is_checked(trained, li
     out = written(trained, lines, tmp_path, prefixes=prefixes)
     assert out[0].startswith("77")
     assert out[2].startswith("5")
+    prefixes.write_text("7" * 300 + "\n\n\n\n", "utf-8")
+    assert written(trained, lines, tmp_path, prefixes=prefixes)[0].startswith("7" * 300)
     for text, word in (("7\n", "fewer"), ("7\n" * 5, "more")):
         prefixes.write_text(text, "utf-8")
         with pytest.raises(InputError, match=rf"prefixes\.txt: has {word} lines"):
