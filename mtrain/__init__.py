@@ -1,10 +1,31 @@
-"""mtrain: from raw parallel text to a trained, scored, usable translation model."""
+"""mtrain: from raw parallel text to a trained, scored, usable translation model.
+
+    from mtrain import load
+    load("runs/sample").translate(["我昨天买了三本书。"])[0].text
+"""
 
 import os
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from mtrain.version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from mtrain.api import LoadedModel
 
 # Read by GNU OpenMP when torch is first imported. Its threads wait for each other by spinning, by default so long that
 # beside one other busy process training was measured to be twenty times slower; with a short spin it is a third slower,
 # and alone on the machine hardly at all.
 os.environ.setdefault("GOMP_SPINCOUNT", "2000")
+
+
+def load(model: str | Path, *others: str | Path, device: str = "auto", threads: int = 0) -> "LoadedModel":
+    """Return the model of a run's or a model's folder, with its own settings, ready to translate and to score.
+
+    `others` are models with the same vocabulary that work together with it; `device` is auto, cpu or cuda; `threads`
+    are those of the CPU, 0 for all cores. See `mtrain.api`.
+    Raises: BundleError where a folder holds no whole model.
+    """
+    from mtrain.api import load_models  # noqa: PLC0415  it needs torch, which takes seconds to import
+
+    return load_models([Path(model), *map(Path, others)], device, threads)

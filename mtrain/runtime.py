@@ -11,8 +11,8 @@ from types import ModuleType
 
 import torch
 
-from mtrain import __version__
 from mtrain.errors import ConfigError
+from mtrain.version import __version__
 
 resource: ModuleType | None
 try:

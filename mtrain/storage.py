@@ -7,7 +7,9 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import TextIO
 
+from mtrain.console import say
 from mtrain.errors import BusyError
 
 fcntl: ModuleType | None
@@ -75,6 +77,27 @@ def write_whole(file: Path, text: str) -> None:
     _flush(partial)
     partial.replace(file)
     _flush(file.parent)
+
+
+@contextlib.contextmanager
+def replaced_when_done(file: Path) -> Iterator[TextIO]:
+    """Give a stream into a text file beside `file`, whose place it takes when all is written.
+
+    On an exception it stays there, and that is said. What is no file, a pipe or a device, is written itself.
+    """
+    if file.exists() and not file.is_file():
+        with file.open("w", encoding="utf-8", newline="\n") as stream:
+            yield stream
+        return
+    partial = file.with_name(file.name + ".partial")
+    partial.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with partial.open("w", encoding="utf-8", newline="\n") as stream:
+            yield stream
+    except BaseException:
+        say(f"what was written until then is in {partial}")
+        raise
+    partial.replace(file)
 
 
 def sha256(file: Path) -> str:

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from mtrain import __version__
 from mtrain.cli.inspect import inspect
 from mtrain.cli.options import DEFAULT_CONFIG, ConfigOption, DebugOption, SetOption, errors_in_one_line, settings_of
 from mtrain.config.load import load_config
 from mtrain.errors import InputError
+from mtrain.version import __version__
 
 app = typer.Typer(
     name="mtrain",
@@ -99,14 +99,14 @@ def fit(config: ConfigOption = DEFAULT_CONFIG, overrides: SetOption = None, debu
 @app.command()
 def translate(
     files: Annotated[
-        list[Path] | None, typer.Argument(metavar="FILES", help="Text files, a sentence a line; none: stdin.")
+        list[Path] | None, typer.Argument(metavar="FILES", help="Text files, or folders of them; none: stdin.")
     ] = None,
     model: Annotated[
         list[Path] | None,
         typer.Option("--model", "-m", metavar="FOLDER", help="Model to use; several: together.  [default: the run's]"),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write.  [default: stdout]")
+        Path | None, typer.Option("--output", "-o", metavar="PATH", help="File or folder to write.  [default: stdout]")
     ] = None,
     nbest: Annotated[
         int, typer.Option("--nbest", min=0, metavar="K", help="K candidates a line: line number, score, text.")
@@ -134,6 +134,7 @@ def translate(
     Examples:
       echo 今天天气很好。 | mtrain translate
       mtrain translate news.zh --output news.en --config zh-en-small --set decoding.beam=1
+      mtrain translate chapters --output translated
     """
     with errors_in_one_line(debug):
         settings = settings_of(model[0] if model else None, config, overrides)

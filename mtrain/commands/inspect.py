@@ -84,23 +84,20 @@ def inspect_model(config: Config, folder: Path | None, plot: Path | None) -> Non
 
 def inspect_attention(config: Config, folder: Path | None, pair: tuple[str, str], plot: Path | None) -> None:
     """Print what a trained model looks at while it writes a translation, its own where none is given."""
-    from mtrain.decoding.translator import Translator
+    from mtrain.api import open_models
     from mtrain.inspection.attention import attention_view, render_alignment
     from mtrain.inspection.attention_picture import attention_size, draw_attention
-    from mtrain.model.bundle import load_bundle
-    from mtrain.runtime import set_threads
 
     _check(plot)
     source, target = pair
     if not source.strip():
         raise InspectionError("the source sentence is empty: there is nothing to look at")
-    set_threads(config.run.threads)
-    bundle = load_bundle(folder or Path(config.run.folder) / "model")
+    folder = folder or Path(config.run.folder) / "model"
+    model = open_models([folder], config.decoding, "cpu", config.run.threads)
     if not target:
-        translator = Translator([bundle.model], bundle.tokenizers, config.decoding, bundle.target_language)
-        target = translator.translate([source])[0].text
+        target = model.translate([source], alignment=False)[0].text
         say(f"the model's translation: {target}")
-    view = attention_view(bundle.model, bundle.tokenizers, source, target)
+    view = attention_view(model.models[0], model.tokenizers, source, target)
     print(render_alignment(view))
     _draw(plot, attention_size(view), lambda figure: draw_attention(figure, view))
 

@@ -41,7 +41,7 @@ RANGES = (
         training.max_updates training.max_epochs training.max_minutes
         training.patience training.save_every_minutes training.weight_decay training.clip_norm training.r_drop
         training.validate_pairs training.average_checkpoints
-        decoding.length_penalty decoding.coverage_penalty decoding.min_length decoding.min_length_factor
+        decoding.coverage_penalty decoding.min_length decoding.min_length_factor
         decoding.max_length_extra decoding.no_repeat_ngram decoding.top_k decoding.seed""",
     ),
     Range(
@@ -60,6 +60,11 @@ RANGES = (
         "at least 0 and below 1, or -1 to be as model.dropout",
         lambda value: value == -1 or 0 <= value < 1,
         "model.embedding_dropout model.residual_dropout model.feed_forward_dropout",
+    ),
+    Range(
+        "at least 0, or -1 for what fit finds best on dev",
+        lambda value: value == -1 or value >= 0,
+        "decoding.length_penalty",
     ),
     Range("from 0 to 1", lambda value: 0 <= value <= 1, "training.cooldown batches.strip_punctuation"),
     Range("above 0 and at most 1", lambda value: 0 < value <= 1, "decoding.top_p"),

@@ -1,6 +1,6 @@
 """Entries in, one checked Config out; every mistake is told at once, with its place and its cure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ import yaml
 from mtrain.config.check import check_config
 from mtrain.config.entries import Entry, read_file, read_override
 from mtrain.config.keys import KINDS, SECTIONS, convert, unknown_key, unknown_section
-from mtrain.config.schema import Config
+from mtrain.config.schema import Config, DecodingConfig
 from mtrain.config.shipped import expand_home, find_config
 from mtrain.errors import ConfigError
 
@@ -36,6 +36,19 @@ def load_config(name_or_path: str = "sample", overrides: Sequence[str] = ()) -> 
 def dump_config(config: Config) -> str:
     """Return all settings as YAML, which `load_config` reads back to an equal Config."""
     return yaml.safe_dump(asdict(config), sort_keys=False, allow_unicode=True)
+
+
+def change_decoding(decoding: DecodingConfig, changes: Mapping[str, object]) -> DecodingConfig:
+    """Return the section with other values for some of its keys. Raises: ConfigError with all mistakes, one a line."""
+    mistakes: list[str] = []
+    entries = [Entry(f"{key}={value!r}", "decoding", key, str(value)) for key, value in changes.items()]
+    values, heads = _settle(entries, mistakes)
+    changed = replace(decoding, **{key.removeprefix("decoding."): value for key, value in values.items()})
+    for keys, text in check_config(Config(decoding=changed)):
+        mistakes += [f"{heads[key]}: {text}" for key in keys if key in values]
+    if mistakes:
+        raise ConfigError("\n".join(mistakes))
+    return changed
 
 
 def _overriding(overrides: Sequence[str], mistakes: list[str]) -> Iterator[Entry]:

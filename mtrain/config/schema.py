@@ -137,7 +137,7 @@ class DecodingConfig:
     beam: int = option(4, "Hypotheses kept at each step; 1 is greedy search.")
     method: Literal["beam", "sampling"] = option("beam", "Search for the likeliest translation, or draw one at random.")
     length_normalization: Literal["gnmt", "average"] = option("gnmt", "What log-probabilities are divided by: ((5 + length) / 6)^length_penalty (Wu et al. 2016, eq. 14), or length^length_penalty.")
-    length_penalty: float = option(0.6, "Exponent of the length's part; 0: sums of log-probabilities are compared as they are.")
+    length_penalty: float = option(-1.0, "Exponent of the length's part; 0: sums of log-probabilities are compared as they are; -1: what fit finds best on dev, or 0.6.")
     coverage_penalty: float = option(0.0, "Weight of the penalty for parts of the source that got little attention (Wu et al. 2016, eq. 14); 0: none.")
     min_length: int = option(0, "Fewest tokens of a translation, its end included.")
     min_length_factor: float = option(0.0, "Fewest tokens of a translation, as a share of the source's.")

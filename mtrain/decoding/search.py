@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -17,6 +18,15 @@ from mtrain.decoding.steps import EnsembleSteps, Steps, TransformerSteps
 from mtrain.model.transformer import Transformer
 
 Ids = Sequence[int]
+
+
+class Searching(Protocol):
+    """Finds hypotheses for sources, each beginning with its prefix: up to `best` of each, best first."""
+
+    def __call__(
+        self, sources: Sequence[Ids], prefixes: Sequence[Ids], best: int, progress: Callable[[int], object]
+    ) -> list[list[Hypothesis]]:
+        """Return them in the order of the sources, and tell `progress` how many more are done."""
 
 
 class Search:

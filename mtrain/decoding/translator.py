@@ -6,9 +6,10 @@ from mtrain.config.schema import DecodingConfig
 from mtrain.corpus.lines import normalise
 from mtrain.decoding.beam import Hypothesis
 from mtrain.decoding.forced import align
-from mtrain.decoding.search import Search
+from mtrain.decoding.search import Search, Searching
 from mtrain.decoding.split import split_text
 from mtrain.decoding.translation import Candidate, Translation, flags_of, in_order
+from mtrain.errors import InputError
 from mtrain.languages import joins_without_space
 from mtrain.model.transformer import Transformer
 from mtrain.tokenizer import Tokenizers
@@ -22,13 +23,21 @@ def _nobody(_: int) -> None:
 
 
 class Translator:
-    """A model, or several with the same vocabularies, ready to translate lines of text."""
+    """A model, or several with the same vocabularies, ready to translate lines of text.
+
+    `search` finds the hypotheses, where that is not to be the search of `config`.
+    """
 
     def __init__(
-        self, models: Sequence[Transformer], tokenizers: Tokenizers, config: DecodingConfig, target_language: str
+        self,
+        models: Sequence[Transformer],
+        tokenizers: Tokenizers,
+        config: DecodingConfig,
+        target_language: str,
+        search: Searching | None = None,
     ) -> None:
         self._models = models
-        self._search = Search(models, config)
+        self._search = search or Search(models, config)
         self._source, self._target = tokenizers["source"], tokenizers["target"]
         self._config = config
         self._language = target_language
@@ -46,6 +55,7 @@ class Translator:
         `progress` is told how many more lines, or parts of long ones, are done; `best` is how many candidates of each
         are wanted; `prefixes` are what each translation has to begin with; `aligned` asks for alignments as well.
         """
+        check_candidates(self._config, best)
         texts = [normalise(line) for line in lines]
         parts_of = [self._parts(text) for text in texts]
         prefix_of = [self._target.encode(normalise(prefix)) for prefix in prefixes] or [[] for _ in lines]
@@ -101,6 +111,15 @@ class Translator:
             sum(hypothesis.score for hypothesis in hypotheses),
             any(hypothesis.cut for hypothesis in hypotheses),
             tuple(self._target.pieces(token for hypothesis in hypotheses for token in hypothesis.tokens)),
+        )
+
+
+def check_candidates(config: DecodingConfig, best: int) -> None:
+    """Raise: InputError where more candidates are wanted than a search ends."""
+    if config.method == "beam" and best > config.beam:
+        raise InputError(
+            f"{best} candidates of a line are wanted (nbest), but a beam of {config.beam} ends at most {config.beam}. "
+            f"Set decoding.beam={best}"
         )
 
 

@@ -94,7 +94,9 @@ def whole_origin(folder: Path) -> dict[str, str | int | float]:
 
 
 def _existing(folder: Path) -> Path:
-    standing = standing_folder(folder)
+    """Return the model folder that is meant by its own name or by its run's."""
+    of_run = standing_folder(folder / "model")
+    standing = of_run if of_run.is_dir() else standing_folder(folder)
     if not standing.is_dir():
         raise BundleError(f"{folder}: no model here. Train one with `mtrain fit`, or name another folder with --model.")
     return standing

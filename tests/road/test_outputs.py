@@ -46,7 +46,7 @@ def test_scores_stand_before_the_translations(trained, lines, tmp_path):
 
 
 def test_more_candidates_than_the_beam_ends_are_refused_with_the_cure(trained, lines, tmp_path):
-    with pytest.raises(InputError, match=r"--nbest 9: a beam of 4 .* decoding\.beam=9"):
+    with pytest.raises(InputError, match=r"9 candidates .*nbest.* a beam of 4 .* decoding\.beam=9"):
         written(trained, lines, tmp_path, nbest=9)
 
 

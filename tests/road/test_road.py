@@ -128,7 +128,7 @@ def test_no_mistake_of_names_costs_a_file(trained, tmp_path):
     target.write_text("yesterday's\n", "utf-8")
     with pytest.raises(InputError, match="no such file"):
         translate(trained, [tmp_path / "absent.txt"], [], Wanted(target))
-    with pytest.raises(InputError, match="is a folder"):
+    with pytest.raises(InputError, match="is a file; the translations of a folder need a folder"):
         translate(trained, [tmp_path], [], Wanted(target))
     assert target.read_text("utf-8") == "yesterday's\n"
     translate(trained, [source], [], Wanted(target))

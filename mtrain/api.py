@@ -1,0 +1,104 @@
+"""What a Python program has of a trained model, and the command line through it: translating and scoring.
+
+    model = mtrain.load("runs/sample")
+    for translation in model.translate(["我昨天买了三本书。"], beam=4, nbest=2):
+        print(translation.text, translation.score, translation.flags, translation.alignment, translation.candidates)
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mtrain.config.load import change_decoding, load_config
+from mtrain.config.schema import DecodingConfig
+from mtrain.corpus.sources import SIDES
+from mtrain.decoding.translation import Translation
+from mtrain.decoding.translator import Translator
+from mtrain.errors import InputError
+from mtrain.model.bundle import load_bundle, settings_file
+from mtrain.model.transformer import Transformer
+from mtrain.runtime import choose_device, set_threads
+from mtrain.tokenizer import Tokenizers
+
+Setting = str | int | float | bool
+
+
+def _nobody(_: int) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A trained model, or several with the same vocabularies that work together, and how they translate."""
+
+    models: Sequence[Transformer]
+    tokenizers: Tokenizers
+    decoding: DecodingConfig
+    source_language: str
+    target_language: str
+
+    def translate(
+        self,
+        lines: Sequence[str],
+        *,
+        nbest: int = 1,
+        prefixes: Sequence[str] = (),
+        alignment: bool = True,
+        progress: Callable[[int], object] = _nobody,
+        **decoding: Setting,
+    ) -> list[Translation]:
+        """Return a translation a line, in order; an empty line gives an empty translation.
+
+        `nbest` candidates of each are wanted; each begins with its prefix, where `prefixes` are given; `alignment` is
+        worked out unless that is not wanted; `progress` is told how many more lines, or parts of long ones, are done.
+        Any setting of the config's `decoding` section can be changed for this call, such as beam=1.
+        Raises: ConfigError for a setting that does not exist or cannot be so, InputError for what is not lines.
+        """
+        _check_lines(lines)
+        if prefixes and len(prefixes) != len(lines):
+            raise InputError(f"there are {len(lines)} lines and {len(prefixes)} prefixes: each line needs one")
+        config = change_decoding(self.decoding, decoding)
+        translator = Translator(self.models, self.tokenizers, config, self.target_language)
+        return translator.translate(lines, progress, nbest, prefixes, alignment)
+
+
+def load_models(folders: Sequence[Path], device: str, threads: int) -> LoadedModel:
+    """Return the models of these folders, which translate as the settings of the first one say."""
+    settings = load_config(str(settings_file(folders[0])))
+    return open_models(folders, settings.decoding, device, threads)
+
+
+def open_models(folders: Sequence[Path], decoding: DecodingConfig, device: str, threads: int) -> LoadedModel:
+    """Return the models of these folders, which translate as `decoding` says.
+
+    Raises: BundleError where one is no whole model, InputError where their vocabularies differ.
+    """
+    set_threads(threads)
+    bundles = [load_bundle(folder) for folder in folders]
+    first = bundles[0]
+    for folder, bundle in zip(folders[1:], bundles[1:], strict=True):
+        pairs = [(bundle.tokenizers[side], first.tokenizers[side]) for side in SIDES]
+        if any(one.all_pieces() != other.all_pieces() for one, other in pairs):
+            raise InputError(f"{folder}: has another vocabulary than {folders[0]}; models that work together share one")
+    there = choose_device(device)
+    return LoadedModel(
+        [bundle.model.to(there) for bundle in bundles],
+        first.tokenizers,
+        with_own_penalty(decoding, folders[0]),
+        first.source_language,
+        first.target_language,
+    )
+
+
+def with_own_penalty(decoding: DecodingConfig, folder: Path) -> DecodingConfig:
+    """Return `decoding` with the length penalty that `fit` has found for the model, where it names none itself."""
+    if decoding.length_penalty >= 0:
+        return decoding
+    own = load_config(str(settings_file(folder))).decoding.length_penalty
+    return replace(decoding, length_penalty=own)
+
+
+def _check_lines(*sides: Sequence[str]) -> None:
+    for lines in sides:
+        if isinstance(lines, str):
+            raise InputError(f"expects a list of lines, found one text; write [{lines[:20]!r}]")

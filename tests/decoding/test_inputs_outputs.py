@@ -1,0 +1,105 @@
+"""Files and folders in, files and folders out: every text gets its own, whole, and none gets in another's way."""
+
+import os
+
+import pytest
+
+from mtrain.decoding.inputs import STDIN, count_all, find_texts, read_all, with_prefixes
+from mtrain.decoding.outputs import each_in_its_place, find_outputs
+from mtrain.errors import InputError
+
+
+@pytest.fixture
+def chapters(tmp_path):
+    """Return a folder of texts, one of them empty, one in a folder, and one that no person sees."""
+    folder = tmp_path / "chapters"
+    texts = {"b.txt": "三\n", "a.txt": "一\n二", "empty.txt": "", "part 2/c.txt": "四\n", "z.txt": "", ".git/x": "no\n"}
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    return folder
+
+
+def test_all_files_of_a_folder_are_read_in_order_but_hidden_ones(chapters):
+    texts = find_texts([chapters])
+    assert [str(text.name) for text in texts] == ["a.txt", "b.txt", "empty.txt", "part 2/c.txt", "z.txt"]
+    assert count_all(texts) == 4
+    lines = list(read_all(texts))
+    assert [line.text for line in lines] == ["一", "二", "三", "四"]
+    assert lines[1].place == f"{chapters}/a.txt:2"
+
+
+def test_each_text_gets_a_file_of_its_name_and_an_empty_one_stays_empty(chapters, tmp_path):
+    texts = find_texts([chapters])
+    outputs = find_outputs([chapters], texts, tmp_path / "out")
+    for stream, number, line in each_in_its_place(read_all(texts), lambda line: line.of_text, outputs):
+        stream.write(f"{number}{line.text}\n")
+    written = {str(file.relative_to(tmp_path / "out")): file for file in (tmp_path / "out").rglob("*.txt")}
+    assert {name: file.read_text("utf-8") for name, file in written.items()} == {
+        "a.txt": "1一\n2二\n", "b.txt": "1三\n", "empty.txt": "", "part 2/c.txt": "1四\n", "z.txt": "",
+    }  # fmt: skip
+
+
+def test_several_files_go_into_one_file_or_into_a_folder_that_is_there(chapters, tmp_path):
+    given = [chapters / "a.txt", chapters / "b.txt"]
+    texts = find_texts(given)
+    assert find_outputs(given, texts, None) == [None]
+    assert find_outputs(given, texts, tmp_path / "all.txt") == [tmp_path / "all.txt"]
+    (tmp_path / "out").mkdir()
+    assert find_outputs(given, texts, tmp_path / "out") == [tmp_path / "out" / "a.txt", tmp_path / "out" / "b.txt"]
+
+
+def test_what_cannot_be_is_said_with_its_cure(chapters, tmp_path):
+    def outputs(given, output):
+        return find_outputs(given, find_texts(given) if given else [STDIN], output)
+
+    (tmp_path / "nothing").mkdir()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "a.txt").write_text("1\n", "utf-8")
+    for given, output, complaint in (
+        ([chapters], None, "chapters: is a folder; name one for its translations with --output"),
+        ([chapters], chapters / "b.txt", "b.txt: is a file; the translations of a folder need a folder"),
+        ([chapters], chapters, "chapters: is in the folder that is to be translated"),
+        ([chapters], chapters / "translated", "translated: is in the folder that is to be translated"),
+        ([chapters, tmp_path / "other"], tmp_path / "out", "a.txt: 2 files have this name"),
+        ([], tmp_path / "other", "other: is a folder; name a file in it for the translation of stdin"),
+        ([tmp_path / "nothing"], tmp_path / "out", "nothing: there is no file in this folder"),
+        ([tmp_path / "absent"], None, "absent: there is no such file"),
+    ):
+        with pytest.raises(InputError, match=complaint):
+            outputs(given, output)
+
+
+def test_where_something_fails_the_old_file_stays_and_those_before_are_whole(chapters, tmp_path, capsys):
+    texts = find_texts([chapters])
+    outputs = find_outputs([chapters], texts, tmp_path / "out")
+    (tmp_path / "out").mkdir()
+    outputs[1].write_text("yesterday's\n", "utf-8")
+
+    def failing():
+        for stream, _, line in each_in_its_place(read_all(texts), lambda line: line.of_text, outputs):
+            stream.write(line.text)
+            if line.text == "三":
+                raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError):
+        failing()
+    assert outputs[0].read_text("utf-8") == "一二"
+    assert outputs[1].read_text("utf-8") == "yesterday's\n"
+    assert f"{outputs[1]}.partial" in capsys.readouterr().err
+
+
+def test_the_number_of_lines_in_a_pipe_is_not_known_beforehand(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert count_all(find_texts([tmp_path / "pipe"])) is None
+    assert count_all([STDIN]) is None
+
+
+def test_lines_and_prefixes_must_be_equally_many(chapters):
+    two, one = find_texts([chapters / "a.txt"]), chapters / "b.txt"
+    with pytest.raises(InputError, match=r"b\.txt: has fewer lines than"):
+        list(with_prefixes(read_all(two), one))
+    with pytest.raises(InputError, match=r"a\.txt: has more lines than"):
+        list(with_prefixes(read_all(find_texts([one])), chapters / "a.txt"))
+    (line,) = with_prefixes(read_all(find_texts([one])), one)
+    assert (line.text, line.prefix) == ("三", "三")
