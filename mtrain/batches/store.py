@@ -1,6 +1,7 @@
 """Prepared data on disk: token ids, memory-mapped, and a manifest that says what they are.
 
     train.source.txt  train.target.txt     the pairs that are trained on; dev and test as they were read
+    train.groups.txt                       what each pair belongs to, where the corpus says it
     train.source.ids                       all token ids of a side, one after the other (uint16, or uint32 if need be)
     train.source.ends.npy                  where each example ends in them (int64)
     tokenizer.model                        SentencePiece; or tokenizer.source.model and tokenizer.target.model
@@ -24,7 +25,7 @@ from numpy.typing import DTypeLike, NDArray
 from mtrain.config.schema import CorpusConfig, TokenizerConfig
 from mtrain.console import progress
 from mtrain.corpus.inputs import Input
-from mtrain.corpus.pair_files import text_file
+from mtrain.corpus.pair_files import groups_file, text_file
 from mtrain.corpus.sources import SIDES, SPLITS, Side, Split, entries, read_lines
 from mtrain.errors import PreparedDataError
 from mtrain.storage import sha256, standing_folder
@@ -124,7 +125,8 @@ class Prepared:
     @property
     def fingerprint(self) -> str:
         """A hash of all that training can see."""
-        hashes = {name: digest for name, (_, digest) in self.manifest.files.items() if name != REPORT}
+        unseen = {REPORT, *(groups_file(self.folder, split).name for split in SPLITS)}
+        hashes = {name: digest for name, (_, digest) in self.manifest.files.items() if name not in unseen}
         return hashlib.sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()
 
     def examples(self, split: Split) -> Examples:
@@ -138,6 +140,11 @@ class Prepared:
     def lines(self, split: Split, side: Side) -> list[str]:
         """Return the text of a split; given dev and test are as they were, so that references are the true ones."""
         return list(read_lines(text_file(self.folder, split, side)))
+
+    def groups(self, split: Split) -> list[str]:
+        """Return what each pair of a split belongs to; empty where the corpus does not say it."""
+        file = groups_file(self.folder, split)
+        return list(read_lines(file)) if file.name in self.manifest.files else []
 
     def text(self, split: Split, side: Side) -> Lines:
         """Return the same text for reading a line here and there of a file that is too large to be held."""
@@ -248,7 +255,8 @@ def _told(settings: Settings, key: str) -> str:
 def prepared_names() -> set[str]:
     """Return the names of all files that a prepared folder can hold."""
     each = (maker(Path(), split, side) for maker in _PER_SIDE for split in SPLITS for side in SIDES)
-    return {_MANIFEST, REPORT, *TOKENIZER_NAMES, *(file.name for file in each)}
+    groups = (groups_file(Path(), split) for split in SPLITS)
+    return {_MANIFEST, REPORT, *TOKENIZER_NAMES, *(file.name for file in (*each, *groups))}
 
 
 def _ids_file(folder: Path, split: Split, side: Side) -> Path:

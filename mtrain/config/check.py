@@ -106,11 +106,11 @@ def _corpus_rules(config: Config) -> Iterator[BrokenRule]:
     if not corpus.train:
         yield BrokenRule(("corpus.train",), "is not set; name two aligned text files or one .tsv, .jsonl or .parquet")
     for key, files in (("train", corpus.train), ("dev", corpus.dev), ("test", corpus.test)):
-        if len(files) > 2 or "" in files:
+        if len(files) > 3 or "" in files:
             text = f"expects two aligned text files or one file of pairs, found {', '.join(files)}"
             yield BrokenRule((f"corpus.{key}",), text)
-        elif len(files) == 2 and any(map(_holds_pairs, files)):
-            yield BrokenRule((f"corpus.{key}",), f"give one file of pairs, not two: found {', '.join(files)}")
+        elif len(files) > 1 and any(map(_holds_pairs, files)):
+            yield BrokenRule((f"corpus.{key}",), f"give one file of pairs, not several: found {', '.join(files)}")
     for key, code in (("source_language", corpus.source_language), ("target_language", corpus.target_language)):
         if complaint(code):
             yield BrokenRule((f"corpus.{key}",), complaint(code))

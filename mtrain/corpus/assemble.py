@@ -12,8 +12,8 @@ from mtrain.config.schema import CorpusConfig
 from mtrain.console import progress
 from mtrain.corpus.cleaning import Cleaner, Dropped, cleaning_rules
 from mtrain.corpus.lines import normalise
-from mtrain.corpus.pair_files import text_file, write_pairs, written_pairs
-from mtrain.corpus.sources import SIDES, SPLITS, Pair, Split, entries, read_pairs
+from mtrain.corpus.pair_files import remove_pairs, write_pairs, written_pairs
+from mtrain.corpus.sources import SPLITS, Pair, Split, entries, read_pairs
 from mtrain.corpus.splits import HeldOut, draw_rows
 from mtrain.errors import CorpusError
 
@@ -89,12 +89,11 @@ def _take_drawn(drawn_rows: set[int], held_out: HeldOut, folder: Path, tally: Ta
     rest = (pair for row, pair in enumerate(clean) if row not in drawn_rows)
     tally.pairs["train"] = write_pairs(cleaner.keep(rest), folder, "train")
     tally.dropped[_HELD_OUT].add(cleaner.dropped[_HELD_OUT])
-    for side in SIDES:
-        text_file(folder, _CLEAN, side).unlink()
+    remove_pairs(folder, _CLEAN)
     if tally.pairs["train"] == 0:
         counts = ", ".join(f"{name} {dropped.pairs:,}" for name, dropped in tally.dropped.items())
         raise CorpusError(f"corpus.train: no training pair is left of {tally.read:,} read; dropped: {counts}")
 
 
 def _normalised(pair: Pair) -> Pair:
-    return Pair(normalise(pair.source), normalise(pair.target))
+    return Pair(normalise(pair.source), normalise(pair.target), pair.group)

@@ -57,7 +57,7 @@ class Dropped:
     """What one rule has dropped: how many pairs, and the first of them."""
 
     pairs: int = 0
-    example: Pair | None = None
+    example: tuple[str, str] | None = None
 
     def add(self, other: "Dropped") -> None:
         """Count in what the same rule has dropped later."""
@@ -77,7 +77,7 @@ class Cleaner:
         """Give the pairs that stay."""
         for pair in pairs:
             self.read += 1
-            measured = Measured(*pair, count_units(pair.source), count_units(pair.target))
+            measured = Measured(pair.source, pair.target, count_units(pair.source), count_units(pair.target))
             broken = next((name for name, rule in self._rules.items() if rule(measured)), None)
             if broken is None:
                 yield pair
@@ -87,7 +87,7 @@ class Cleaner:
     def _drop(self, name: str, pair: Pair) -> None:
         dropped = self.dropped[name]
         dropped.pairs += 1
-        dropped.example = dropped.example or pair
+        dropped.example = dropped.example or (pair.source, pair.target)
 
 
 def _empty(pair: Measured) -> bool:

@@ -6,6 +6,7 @@ Text is read strictly: only "\n" ends a line, and bytes that are not UTF-8 are a
 import json
 from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
+from itertools import repeat
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple
 
@@ -13,7 +14,7 @@ from mtrain.config.schema import CorpusConfig
 from mtrain.config.shipped import expand_home, find_data
 from mtrain.console import say
 from mtrain.corpus.lines import one_line
-from mtrain.corpus.tables import hub_pairs, parquet_pairs
+from mtrain.corpus.tables import Row, hub_pairs, parquet_pairs
 from mtrain.errors import CorpusError, MtrainError
 
 Split = Literal["train", "dev", "test"]
@@ -22,7 +23,7 @@ SPLITS: tuple[Split, ...] = ("train", "dev", "test")
 SIDES: tuple[Side, ...] = ("source", "target")
 
 # How many rows there are, and the rows.
-Rows = tuple[int, Iterator[tuple[str, str]]]
+Rows = tuple[int, Iterator[Row]]
 
 _BLOCK_BYTES = 1 << 20
 _BOM = b"\xef\xbb\xbf"
@@ -31,23 +32,24 @@ _HUB = "hub:"
 
 
 class Pair(NamedTuple):
-    """A line of text and its translation."""
+    """A line of text, its translation, and what it belongs to, such as its book; empty: nothing."""
 
     source: str
     target: str
+    group: str = ""
 
 
 class Pairs:
     """The pairs of one split, to be read once; `mended` counts the lines in which a stray control became a space."""
 
-    def __init__(self, total: int, rows: Iterable[tuple[str, str]]) -> None:
+    def __init__(self, total: int, rows: Iterable[Row]) -> None:
         self.total = total
         self.mended = 0
         self._rows = rows
 
     def __iter__(self) -> Iterator[Pair]:
-        for source, target in self._rows:
-            pair = Pair(one_line(source), one_line(target))
+        for source, target, group in self._rows:
+            pair = Pair(one_line(source), one_line(target), one_line(group))
             self.mended += (pair.source is not source) + (pair.target is not target)
             yield pair
 
@@ -86,8 +88,8 @@ def _rows(corpus: CorpusConfig, split: Split) -> Rows:
     for file in files:
         if file.stat().st_size == 0:
             raise CorpusError(f"{file}: the file is empty")
-    if len(files) == 2:
-        return _text_pairs(files[0], files[1])
+    if len(files) > 1:
+        return _text_pairs(*files)
     if files[0].suffix not in _FORMS:
         raise CorpusError(
             f"corpus.{split}: {files[0].name} alone is no parallel text. Give two aligned text files, one "
@@ -147,29 +149,38 @@ def _existing(root: Path, name: str, split: Split) -> Path:
     raise CorpusError(f"corpus.{split}: there is no file {name} in {root.absolute()} (corpus.root). {cure}")
 
 
-def _text_pairs(source: Path, target: Path) -> Rows:
-    for file in (source, target):
+def _text_pairs(source: Path, target: Path, group: Path | None = None) -> Rows:
+    files = (source, target, group) if group else (source, target)
+    for file in files:
         next(read_lines(file))  # of UTF-16, which shows in the first line, even the number of lines would be wrong
-    source_lines, target_lines = count_lines(source), count_lines(target)
-    if source_lines != target_lines:
-        raise CorpusError(
-            f"{source} has {source_lines:,} lines, but {target} has {target_lines:,}: "
-            "line N of one must be the translation of line N of the other"
-        )
-    return source_lines, zip(read_lines(source), read_lines(target), strict=True)
+    lines = [count_lines(file) for file in files]
+    for file, count in zip(files, lines, strict=True):
+        if count != lines[0]:
+            what = "group" if file == group else "translation"
+            raise CorpusError(
+                f"{source} has {lines[0]:,} lines, but {file} has {count:,}: "
+                f"line N of one must be the {what} of line N of the other"
+            )
+    groups = read_lines(group) if group else repeat("", lines[0])
+    return lines[0], zip(read_lines(source), read_lines(target), groups, strict=True)
 
 
 def _tsv_pairs(file: Path, corpus: CorpusConfig) -> Rows:
     head = next(read_lines(file)).split("\t")
     names = (corpus.source_column or corpus.source_language, corpus.target_column or corpus.target_language)
     if all(name in head for name in names):
-        source, target = map(head.index, names)
         say(f"{file}: reading the columns {names[0]} and {names[1]}")
-        return count_lines(file) - 1, _tsv_rows(file, source, target, first_row=2)
-    source = _tsv_position(file, head, corpus.source_column or "1", "corpus.source_column")
-    target = _tsv_position(file, head, corpus.target_column or "2", "corpus.target_column")
-    say(f"{file}: reading columns {source + 1} and {target + 1}, line 1 included, for it names no columns")
-    return count_lines(file), _tsv_rows(file, source, target, first_row=1)
+        places = [head.index(name) for name in names]
+        if corpus.group_column in head:
+            places.append(head.index(corpus.group_column))
+        elif corpus.group_column:
+            places.append(_tsv_position(file, head, corpus.group_column, "corpus.group_column"))
+        return count_lines(file) - 1, _tsv_rows(file, places, first_row=2)
+    columns = (corpus.source_column or "1", corpus.target_column or "2", corpus.group_column)
+    wanted = dict(zip(("source", "target", "group"), columns, strict=True))
+    places = [_tsv_position(file, head, column, f"corpus.{key}_column") for key, column in wanted.items() if column]
+    say(f"{file}: reading columns {places[0] + 1} and {places[1] + 1}, line 1 included, for it names no columns")
+    return count_lines(file), _tsv_rows(file, places, first_row=1)
 
 
 def _tsv_position(file: Path, head: list[str], column: str, key: str) -> int:
@@ -178,24 +189,25 @@ def _tsv_position(file: Path, head: list[str], column: str, key: str) -> int:
     raise CorpusError(f"{file}:1: no column {column} ({key}); there are: {', '.join(head)}")
 
 
-def _tsv_rows(file: Path, source: int, target: int, first_row: int) -> Iterator[tuple[str, str]]:
-    needed = max(source, target) + 1
+def _tsv_rows(file: Path, places: list[int], first_row: int) -> Iterator[Row]:
+    needed = max(places) + 1
+    source, target, *group = places
     for number, line in enumerate(read_lines(file), start=1):
         cells = line.split("\t")
         if len(cells) < needed:
             found = f"{len(cells)} columns between tabs" if line else "an empty line"
             raise CorpusError(f"{file}:{number}: found {found}, column {needed} is needed")
         if number >= first_row:
-            yield cells[source], cells[target]
+            yield cells[source], cells[target], cells[group[0]] if group else ""
 
 
 def _jsonl_pairs(file: Path, corpus: CorpusConfig) -> Rows:
     source = corpus.source_column or corpus.source_language
     target = corpus.target_column or corpus.target_language
-    return count_lines(file), _jsonl_rows(file, source, target)
+    return count_lines(file), _jsonl_rows(file, source, target, corpus.group_column)
 
 
-def _jsonl_rows(file: Path, source: str, target: str) -> Iterator[tuple[str, str]]:
+def _jsonl_rows(file: Path, source: str, target: str, group: str) -> Iterator[Row]:
     for number, line in enumerate(read_lines(file), start=1):
         if not line.strip():
             raise CorpusError(f"{file}:{number}: found an empty line, a JSON object is needed")
@@ -203,7 +215,8 @@ def _jsonl_rows(file: Path, source: str, target: str) -> Iterator[tuple[str, str
             row = json.loads(line)
         except json.JSONDecodeError as error:
             raise CorpusError(f"{file}:{number}: not JSON ({error.msg} at column {error.colno})") from error
-        yield _json_text(row, source, f"{file}:{number}"), _json_text(row, target, f"{file}:{number}")
+        place = f"{file}:{number}"
+        yield _json_text(row, source, place), _json_text(row, target, place), group and _json_text(row, group, place)
 
 
 def _json_text(row: object, key: str, place: str) -> str:
@@ -213,7 +226,7 @@ def _json_text(row: object, key: str, place: str) -> str:
     cells = row["translation"] if key not in row and isinstance(row.get("translation"), dict) else row
     if key not in cells:
         raise CorpusError(
-            f"{place}: no key {key} (corpus.source_column, corpus.target_column); there are: {', '.join(cells)}"
+            f"{place}: no key {key} (corpus.source_column, target_column, group_column); there are: {', '.join(cells)}"
         )
     text = "" if cells[key] is None else cells[key]  # as in parquet
     if not isinstance(text, str):

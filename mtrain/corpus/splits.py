@@ -36,7 +36,7 @@ class HeldOut:
     def add(self, pairs: Iterable[Pair]) -> None:
         """Hold out both sides of these pairs."""
         for pair in pairs:
-            self._keys.update(map(sentence_key, pair))
+            self._keys.update((sentence_key(pair.source), sentence_key(pair.target)))
 
     def __call__(self, pair: Measured) -> bool:
         """Tell whether a training pair must go: a rule for `Cleaner`."""

@@ -1,6 +1,7 @@
 """Columns of text: parquet files, and data sets of the Hugging Face hub through its `datasets` library."""
 
 from collections.abc import Iterable, Iterator
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,14 @@ from pyarrow.parquet import ParquetFile
 from mtrain.config.schema import CorpusConfig
 from mtrain.errors import CorpusError
 
+# Source, target and group.
+Row = tuple[str, str, str]
+
 _ROWS_AT_ONCE = 10_000
 _HUB_SPLITS = {"train": "train", "dev": "validation", "test": "test"}
 
 
-def parquet_pairs(file: Path, corpus: CorpusConfig) -> tuple[int, Iterator[tuple[str, str]]]:
+def parquet_pairs(file: Path, corpus: CorpusConfig) -> tuple[int, Iterator[Row]]:
     """Return how many rows a parquet file has, and its pairs.
 
     It is read by pyarrow, as `datasets` would do, but without first copying it into a cache.
@@ -24,11 +28,11 @@ def parquet_pairs(file: Path, corpus: CorpusConfig) -> tuple[int, Iterator[tuple
         columns = _text_columns(table.schema_arrow, corpus, str(file))
     except pa.ArrowException as error:
         raise CorpusError(f"{file}: not a whole parquet file ({_first_line(error)})") from error
-    batches = table.iter_batches(_ROWS_AT_ONCE, columns=list(columns))
+    batches = table.iter_batches(_ROWS_AT_ONCE, columns=columns)
     return table.metadata.num_rows, _rows(map(_table, batches), columns, str(file))
 
 
-def hub_pairs(entry: str, root: Path, split: str, corpus: CorpusConfig) -> tuple[int, Iterator[tuple[str, str]]]:
+def hub_pairs(entry: str, root: Path, split: str, corpus: CorpusConfig) -> tuple[int, Iterator[Row]]:
     """Return how many rows NAME[:CONFIG][:SPLIT] has, and its pairs; NAME may be a local folder below `root`.
 
     A single word after NAME is the split if it is a split's usual name, else the config. Without one dev is the hub's
@@ -69,11 +73,15 @@ def _hub_parts(entry: str, split: str) -> tuple[str, str | None, str]:
     return name, config or None, part
 
 
-def _text_columns(schema: pa.Schema, corpus: CorpusConfig, where: str) -> tuple[str, str]:
-    """Return the names of the two columns, `translation.zh` for a part of a column of translations."""
+def _text_columns(schema: pa.Schema, corpus: CorpusConfig, where: str) -> list[str]:
+    """Return the names of two or three columns, `translation.zh` for a part of a column of translations."""
     flat = schema.empty_table().flatten().schema
-    source = _text_column(flat, corpus.source_column or corpus.source_language, where, "corpus.source_column")
-    return source, _text_column(flat, corpus.target_column or corpus.target_language, where, "corpus.target_column")
+    wanted = {
+        "source": corpus.source_column or corpus.source_language,
+        "target": corpus.target_column or corpus.target_language,
+        "group": corpus.group_column,
+    }
+    return [_text_column(flat, name, where, f"corpus.{key}_column") for key, name in wanted.items() if name]
 
 
 def _text_column(schema: pa.Schema, name: str, where: str, key: str) -> str:
@@ -86,11 +94,12 @@ def _text_column(schema: pa.Schema, name: str, where: str, key: str) -> str:
     return found
 
 
-def _rows(tables: Iterable[pa.Table], columns: tuple[str, str], where: str) -> Iterator[tuple[str, str]]:
+def _rows(tables: Iterable[pa.Table], columns: list[str], where: str) -> Iterator[Row]:
     try:
         for table in tables:
-            source, target = (table.flatten().column(column).to_pylist() for column in columns)
-            yield from ((one or "", other or "") for one, other in zip(source, target, strict=True))
+            flat = table.flatten()
+            texts = [flat.column(column).fill_null("").to_pylist() for column in columns]
+            yield from zip(*texts, *[repeat("", len(table))] * (3 - len(texts)), strict=True)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise CorpusError(f"{where}: damaged ({_first_line(error)})") from error
 

@@ -95,7 +95,7 @@ def test_a_prepared_folder_opens(prepared: Path) -> None:
     assert opened.examples("dev").source(0).tolist() == [4, 5, 6]
     assert opened.lines("test", "source") == ["一", ""]
     assert opened.lines("test", "target") == ["one", "　two "]
-    others = {"tokenizer.source.model", "tokenizer.target.model"}
+    others = {"tokenizer.source.model", "tokenizer.target.model", *(f"{split}.groups.txt" for split in SPLITS)}
     assert {file.name for file in prepared.iterdir()} == prepared_names() - others
 
 

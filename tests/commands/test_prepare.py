@@ -151,6 +151,22 @@ def test_the_figures_of_the_report(config: Config) -> None:
     assert survey["unknown_tokens"] == 0
 
 
+def test_the_group_of_each_pair_stays_with_it(config: Config, raw: Path) -> None:
+    (raw / "train.book").write_text("".join(f"book {row % 7}\n" for row in range(400)), "utf-8")
+    zh, en = ((raw / f"train.{language}").read_bytes().decode().split("\n") for language in ("zh", "en"))
+    book = {pair: f"book {row % 7}" for row, pair in reversed([*enumerate(zip(map(normalise, zh), en, strict=True))])}
+    data = prepared(with_corpus(config, train=("train.zh", "train.en", "train.book"), test=(), test_pairs=30))
+    assert not data.groups("dev")
+    for split in ("train", "test"):
+        pairs = zip(data.lines(split, "source"), data.lines(split, "target"), strict=True)  # type: ignore[arg-type]
+        groups = data.groups(split)  # type: ignore[arg-type]
+        assert len(set(groups)) == 7
+        assert groups == [book.get(pair, "book 4") for pair in pairs]
+    plain = prepared(config)
+    assert not plain.groups("train")
+    assert not (plain.folder / "train.groups.txt").exists()
+
+
 def test_missing_splits_are_drawn_and_leave_nothing_behind(config: Config) -> None:
     data = prepared(with_corpus(config, dev=(), test=(), dev_pairs=30, test_pairs=40))
     pairs = data.manifest.pairs

@@ -32,9 +32,9 @@ def test_a_number_below_its_range_is_told(key: str) -> None:
     [
         (Config(), "corpus.train", "is not set"),
         (
-            Config(corpus=CorpusConfig(train=("a", "b", "c"))),
+            Config(corpus=CorpusConfig(train=("a", "b", "c", "d"))),
             "corpus.train",
-            "expects two aligned text files or one file of pairs, found a, b, c",
+            "expects two aligned text files or one file of pairs, found a, b, c, d",
         ),
         (
             replace(GOOD, corpus=replace(GOOD.corpus, dev=("a", ""))),
@@ -121,7 +121,7 @@ def test_a_broken_rule_is_told_with_its_keys(config: Config, keys: str, text: st
 @pytest.mark.parametrize("files", [("a.tsv", "b.tsv"), ("a.zh", "b.parquet"), ("hub:news", "a.en")])
 def test_one_file_of_pairs_is_enough(files: tuple[str, str]) -> None:
     (broken,) = check_config(replace(GOOD, corpus=replace(GOOD.corpus, test=files)))
-    assert broken == (("corpus.test",), f"give one file of pairs, not two: found {files[0]}, {files[1]}")
+    assert broken == (("corpus.test",), f"give one file of pairs, not several: found {files[0]}, {files[1]}")
 
 
 def test_a_vocabulary_beyond_all_text_is_told() -> None:

@@ -55,8 +55,41 @@ def test_stray_line_ends_shift_nothing_and_are_counted(tmp_path: Path) -> None:
     write(tmp_path, "a.zh", "一\r二\n三\u2028四\n五\x85\x0b\x1c六\n七\n")
     write(tmp_path, "a.en", "one\ntwo\nthree\x0cfour\nfive\tsix\n")
     pairs = read_pairs(CorpusConfig(root=str(tmp_path), train=("a.zh", "a.en")), "train")
-    assert list(pairs) == [("一 二", "one"), ("三 四", "two"), ("五   六", "three four"), ("七", "five\tsix")]
+    assert list(pairs) == [
+        Pair("一 二", "one"),
+        Pair("三 四", "two"),
+        Pair("五   六", "three four"),
+        Pair("七", "five\tsix"),
+    ]
     assert pairs.mended == 4
+
+
+GROUPED = [Pair("一", "one", "论语"), Pair("二", "two", ""), Pair("三", "three", "孟子")]
+
+
+def test_the_group_of_a_pair_in_each_form(tmp_path: Path, read: Reader) -> None:
+    zh, en, book = map(list, zip(*GROUPED, strict=True))
+    for name, lines in (("a.zh", zh), ("a.en", en), ("a.book", book)):
+        write(tmp_path, name, "\n".join(lines) + "\n")
+    rows = ["\t".join(pair) for pair in GROUPED]
+    write(tmp_path, "headed.tsv", "\n".join(["zh\ten\tbook", *rows]))
+    write(tmp_path, "plain.tsv", "\n".join(rows))
+    write(tmp_path, "a.jsonl", "\n".join(json.dumps({"zh": a, "en": b, "book": c or None}) for a, b, c in GROUPED))
+    parquet(tmp_path, zh=zh, en=en, book=[one or None for one in book])
+    assert read("a.zh", "a.en", "a.book") == GROUPED
+    assert read("plain.tsv", group_column="3") == read("headed.tsv", group_column="3") == GROUPED
+    for name in ("headed.tsv", "a.jsonl", "train.parquet"):
+        assert read(name, group_column="book") == GROUPED
+        assert read(name) == [pair._replace(group="") for pair in GROUPED]
+        with pytest.raises(CorpusError, match=r"no (column|key) boko .*group_column"):
+            read(name, group_column="boko")
+
+
+def test_as_many_groups_as_pairs(tmp_path: Path, read: Reader) -> None:
+    for name, count in (("a.zh", 2), ("a.en", 2), ("a.book", 3)):
+        write(tmp_path, name, "一\n" * count)
+    with pytest.raises(CorpusError, match=r"a\.zh has 2 lines, but .*a\.book has 3: line N .* must be the group of"):
+        read("a.zh", "a.en", "a.book")
 
 
 def test_unequal_sides_are_an_error_before_anything_is_read(tmp_path: Path, read: Reader) -> None:
@@ -104,7 +137,7 @@ def test_a_folder_is_no_file(tmp_path: Path, read: Reader) -> None:
 
 def test_a_tilde_without_a_user_is_a_name_like_others(tmp_path: Path, read: Reader) -> None:
     write(tmp_path, "~no-such-user.tsv", "一\tone\n")
-    assert read("~no-such-user.tsv") == [("一", "one")]
+    assert read("~no-such-user.tsv") == [Pair("一", "one")]
 
 
 def test_a_split_without_pairs(tmp_path: Path, read: Reader) -> None:
@@ -151,22 +184,22 @@ def test_tsv_mistakes(tmp_path: Path, read: Reader) -> None:
 
 
 def test_jsonl(tmp_path: Path, read: Reader) -> None:
-    flat = "\n".join(json.dumps({"zh": zh, "en": en, "id": 1}) for zh, en in PAIRS)
-    nested = "\n".join(json.dumps({"translation": {"zh": zh, "en": en}}, ensure_ascii=False) for zh, en in PAIRS)
+    flat = "\n".join(json.dumps({"zh": zh, "en": en, "id": 1}) for zh, en, _ in PAIRS)
+    nested = "\n".join(json.dumps({"translation": {"zh": zh, "en": en}}, ensure_ascii=False) for zh, en, _ in PAIRS)
     write(tmp_path, "flat.jsonl", flat)
     write(tmp_path, "nested.jsonl", nested)
     assert read("flat.jsonl") == read("nested.jsonl") == PAIRS
     write(tmp_path, "null.jsonl", '{"zh": null, "en": "one"}\n')
-    assert read("null.jsonl") == [("", "one")]
+    assert read("null.jsonl") == [Pair("", "one")]
     write(tmp_path, "broken.jsonl", '{"zh": "a\\nb\\ud83d", "en": "c\\u2028d"}\n')
-    assert read("broken.jsonl") == [("a b ", "c d")]
+    assert read("broken.jsonl") == [Pair("a b ", "c d")]
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
         ('{"zh": "一" "en"}', r"a\.jsonl:2: not JSON \(Expecting ',' delimiter at column 12\)"),
-        ('{"zh": "一", "english": "one"}', r"a\.jsonl:2: no key en \(.*corpus.target_column\); there are: zh, english"),
+        ('{"zh": "一", "english": "one"}', r"a\.jsonl:2: no key en \(.*group_column\); there are: zh, english"),
         ('{"zh": 1, "en": "one"}', r"a\.jsonl:2: zh must be text, found 1"),
         ("", r"a\.jsonl:2: found an empty line, a JSON object is needed"),
         ('["一", "one"]', r"a\.jsonl:2: expects a JSON object with the key zh, found \["),
@@ -179,11 +212,11 @@ def test_jsonl_mistakes(tmp_path: Path, read: Reader, line: str, message: str) -
 
 
 def test_parquet(tmp_path: Path, read: Reader) -> None:
-    zh, en = map(list, zip(*PAIRS, strict=True))
+    zh, en, _ = map(list, zip(*PAIRS, strict=True))
     parquet(tmp_path, id=[1, 2, 3], en=en, zh=zh)
     assert read("train.parquet") == PAIRS
-    assert read("train.parquet", source_column="en", target_column="zh") == [Pair(b, a) for a, b in PAIRS]
-    parquet(tmp_path, "nested.parquet", translation=[{"zh": zh or None, "en": en or None} for zh, en in PAIRS])
+    assert read("train.parquet", source_column="en", target_column="zh") == [Pair(b, a) for a, b, _ in PAIRS]
+    parquet(tmp_path, "nested.parquet", translation=[{"zh": zh or None, "en": en or None} for zh, en, _ in PAIRS])
     assert read("nested.parquet") == PAIRS
     parquet(tmp_path, "dotted.parquet", **{"text.zh": zh, "text.en": en, "text": en})
     assert read("dotted.parquet", source_column="text.zh", target_column="text.en") == PAIRS
@@ -210,7 +243,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
     folder = tmp_path / "news"
     folder.mkdir()
-    rows = [{"zh": zh, "en": en} for zh, en in PAIRS]
+    rows = [{"zh": zh, "en": en} for zh, en, _ in PAIRS]
     parquet(folder, "train.parquet", translation=rows)
     parquet(folder, "validation.parquet", translation=rows[:1])
     return folder
@@ -232,14 +265,14 @@ def test_hub_saved_to_disk(hub: Path, read: Reader) -> None:
     saved = datasets.Dataset.from_dict({"zh": ["一"], "en": ["one"]})
     saved.save_to_disk(str(hub.parent / "saved"))
     datasets.DatasetDict(train=saved).save_to_disk(str(hub.parent / "several"))
-    assert read("hub:saved") == read("hub:several") == [("一", "one")]
+    assert read("hub:saved") == read("hub:several") == [Pair("一", "one")]
 
 
 def test_hub_column_with_a_point_in_its_name(hub: Path, read: Reader) -> None:
     import datasets
 
     datasets.Dataset.from_dict({"text.zh": ["一"], "text.en": ["one"]}).save_to_disk(str(hub.parent / "dotted"))
-    assert read("hub:dotted", source_column="text.zh", target_column="text.en") == [("一", "one")]
+    assert read("hub:dotted", source_column="text.zh", target_column="text.en") == [Pair("一", "one")]
 
 
 @pytest.mark.parametrize(
