@@ -228,8 +228,14 @@ def prepare_settings(corpus: CorpusConfig, tokenizer: TokenizerConfig) -> Settin
     unused = _SETTINGS_OF_PLACE | {f"{split}_pairs" for split in SPLITS if entries(corpus, split)}
     return {
         **{f"corpus.{key}": _as_json(value) for key, value in asdict(corpus).items() if key not in unused},
-        **{f"tokenizer.{key}": value for key, value in asdict(tokenizer).items()},
+        **{f"tokenizer.{key}": value for key, value in _in_use(tokenizer).items()},
     }
+
+
+def _in_use(tokenizer: TokenizerConfig) -> dict[str, Any]:
+    settings = asdict(tokenizer)
+    taken_from = settings.pop("take_from")
+    return {"take_from": taken_from} if taken_from else settings
 
 
 def _as_json(value: Any) -> Any:

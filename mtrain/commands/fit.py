@@ -11,6 +11,7 @@ import torch
 from mtrain.batches.augment import make_augmentation
 from mtrain.batches.store import Prepared, open_prepared
 from mtrain.batches.stream import TrainingStream, fixed_batches
+from mtrain.commands.start_from import start_from
 from mtrain.config.load import dump_config
 from mtrain.config.schema import Config, RunConfig, TrainingConfig
 from mtrain.console import be_silent, progress_bar, say, warn
@@ -83,6 +84,7 @@ def fit(config: Config) -> None:
 
 def _fit(config: Config, device: torch.device, processes: Processes) -> None:
     precision = choose_precision(config.training.precision, device)
+    run = Path(config.run.folder)
     set_threads(config.run.threads)
     keep_freed_memory()
     prepared = open_prepared(Path(config.corpus.folder), config.corpus, config.tokenizer)
@@ -90,10 +92,11 @@ def _fit(config: Config, device: torch.device, processes: Processes) -> None:
     tokenizers = prepared.tokenizers()
     source_pieces, target_pieces = (tokenizers[side].vocabulary_size for side in SIDES)
     model = build_model(config.model, source_pieces, target_pieces).to(device)
+    if config.training.start_from and not any(run.glob("checkpoints/*")):
+        start_from(config.training.start_from, model, config.model, tokenizers)
     training = _training(config, model, prepared, tokenizers, precision, processes)
     state = training.resume()
     _introduce(config, training, state, f"{device.type}, {_name(precision)}")
-    run = Path(config.run.folder)
     choosing = {"end": state.update, "average_checkpoints": config.training.average_checkpoints}
     reason = stop_reason(state, config.training)
     if state.update and reason and choosing.items() <= whole_origin(run / "model").items():

@@ -30,8 +30,8 @@ from mtrain.corpus.lines import normalise
 from mtrain.corpus.pair_files import text_file, written_pairs
 from mtrain.corpus.sources import SIDES, SPLITS, Side, Split, read_lines
 from mtrain.errors import PreparedDataError
-from mtrain.storage import folder_written_whole, held_alone
-from mtrain.tokenizer import SizeKey, Tokenizer, Tokenizers, save_tokenizers, train_tokenizer
+from mtrain.storage import folder_written_whole, held_alone, standing_folder
+from mtrain.tokenizer import SizeKey, Tokenizer, Tokenizers, load_tokenizers, save_tokenizers, train_tokenizer
 
 _LINES_AT_ONCE = 20_000
 _ALL_CORES = -1  # as SentencePiece says it
@@ -51,10 +51,11 @@ def prepare(config: Config) -> None:
 
 
 def _prepare(config: Config, folder: Path) -> None:
+    taken_over = _taken_over(config.tokenizer.take_from)
     with folder_written_whole(folder) as making:
         inputs = describe_inputs(config.corpus)
         tally = assemble(config.corpus, config.run.seed, making)
-        tokenizers = _learn_vocabularies(config.tokenizer, making, tally.pairs["train"])
+        tokenizers = taken_over or _learn_vocabularies(config.tokenizer, making, tally.pairs["train"])
         save_tokenizers(tokenizers, making)
         for split in SPLITS:
             for side in SIDES:
@@ -88,6 +89,15 @@ def _reason(folder: Path, settings: Settings, config: Config) -> str:
     except PreparedDataError as error:
         return str(error).removesuffix(CURE).strip()
     return "; ".join(changed_settings(manifest.settings, settings) + changed_inputs(manifest.inputs, config.corpus))
+
+
+def _taken_over(run: str) -> Tokenizers | None:
+    if not run:
+        return None
+    if not (folder := standing_folder(Path(run) / "model")).is_dir():
+        raise PreparedDataError(f"tokenizer.take_from: there is no model in {run}. Name the folder of a finished run")
+    say(f"taking over the vocabulary of {run}")
+    return load_tokenizers(folder)
 
 
 def _learn_vocabularies(section: TokenizerConfig, folder: Path, pairs: int) -> Tokenizers:

@@ -14,7 +14,7 @@ from mtrain.config.schema import Config, DecodingConfig
 from mtrain.config.shipped import expand_home, find_config
 from mtrain.errors import ConfigError
 
-_FOLDERS = ("run.folder", "corpus.folder", "corpus.root")
+_FOLDERS = ("run.folder", "corpus.folder", "corpus.root", "tokenizer.take_from", "training.start_from")
 
 
 def load_config(name_or_path: str = "sample", overrides: Sequence[str] = ()) -> Config:
@@ -108,6 +108,7 @@ def _with_folders(config: Config, name: str) -> Config:
         config,
         run=replace(config.run, folder=config.run.folder or f"runs/{name}"),
         corpus=replace(config.corpus, folder=config.corpus.folder or f"data/prepared/{name}"),
+        tokenizer=replace(config.tokenizer, take_from=config.tokenizer.take_from or config.training.start_from),
     )
 
 

@@ -54,6 +54,7 @@ class TokenizerConfig:
     target_vocabulary_size: int = option(0, "Pieces in the target's vocabulary, where it has one of its own; 0: as vocabulary_size.")
     character_coverage: float = option(0.9995, "Share of the characters that get pieces of their own; the others are spelt in bytes.")
     split_digits: bool = option(True, "Cut numbers into single digits, so that unseen numbers can be built.")
+    take_from: str = option("", "Run folder whose vocabulary is taken over instead of learning one; empty: training.start_from.")
     train_lines: int = option(1_000_000, "Lines, of both sides together, that the vocabulary is learnt from, or the two are.")
 
 
@@ -98,6 +99,7 @@ class ModelConfig:
 class TrainingConfig:
     """Examples in, a better model out."""
 
+    start_from: str = option("", "Run folder whose model, with its vocabulary, training starts from; empty: from random weights.")
     max_updates: int = option(100_000, "Stop after so many optimiser steps; 0: no limit.")
     max_epochs: int = option(0, "Stop after so many passes over the training data; 0: no limit.")
     max_minutes: float = option(0.0, "Stop after about so many minutes, validations included; their number of updates is fixed at the first validation. 0: no limit.")
