@@ -100,10 +100,10 @@ def _leak(prepared: Prepared) -> Finding:
         sentence_key(normalise(text))
         for split in ("dev", "test")
         for pair in written_pairs(prepared.folder, "dev" if split == "dev" else "test")
-        for text in pair
+        for text in (pair.source, pair.target)
     }
     pairs = prepared.manifest.pairs["train"]
     trained_on = progress(written_pairs(prepared.folder, "train"), "look for dev and test in train", pairs, "pair")
-    leaks = sum(any(sentence_key(text) in held_out for text in pair) for pair in trained_on)
+    leaks = sum(any(sentence_key(text) in held_out for text in (pair.source, pair.target)) for pair in trained_on)
     measured = f"{leaks:,} training pairs hold a sentence of dev or test, of {pairs:,} (0)"
     return judged("dev and test are not in train", measured, "leak" if leaks else "")
