@@ -5,13 +5,14 @@
         print(translation.text, translation.score, translation.flags, translation.alignment, translation.candidates)
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mtrain.config.load import change_decoding, load_config
 from mtrain.config.schema import DecodingConfig
 from mtrain.corpus.sources import SIDES
+from mtrain.decoding.scoring import PairScore, score_pairs
 from mtrain.decoding.translation import Translation
 from mtrain.decoding.translator import Translator
 from mtrain.errors import InputError
@@ -57,9 +58,30 @@ class LoadedModel:
         _check_lines(lines)
         if prefixes and len(prefixes) != len(lines):
             raise InputError(f"there are {len(lines)} lines and {len(prefixes)} prefixes: each line needs one")
-        config = change_decoding(self.decoding, decoding)
-        translator = Translator(self.models, self.tokenizers, config, self.target_language)
+        translator = Translator(self.models, self.tokenizers, self._changed(decoding), self.target_language)
         return translator.translate(lines, progress, nbest, prefixes, alignment)
+
+    def score(
+        self,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        *,
+        progress: Callable[[int], object] = _nobody,
+        **decoding: Setting,
+    ) -> list[PairScore]:
+        """Return how probable each target is as the translation of its source, as a search would report it.
+
+        Raises: as `translate`, and InputError where there are more lines on one side.
+        """
+        _check_lines(sources, targets)
+        if len(sources) != len(targets):
+            raise InputError(f"there are {len(sources)} sources and {len(targets)} targets: they go in pairs")
+        return score_pairs(self.models, self.tokenizers, self._changed(decoding), (sources, targets), progress)
+
+    def _changed(self, changes: Mapping[str, Setting]) -> DecodingConfig:
+        changed = change_decoding(self.decoding, changes)
+        own = self.decoding.length_penalty
+        return changed if changed.length_penalty >= 0 else replace(changed, length_penalty=own)
 
 
 def load_models(folders: Sequence[Path], device: str, threads: int) -> LoadedModel:

@@ -1,4 +1,4 @@
-"""The command line: `mtrain prepare | fit | translate | bleu | inspect | diagnose`, around `commands/`."""
+"""The command line: `mtrain prepare | fit | translate | bleu | score | inspect | diagnose`, around `commands/`."""
 
 import io
 import sys
@@ -8,7 +8,15 @@ from typing import Annotated
 import typer
 
 from mtrain.cli.inspect import inspect
-from mtrain.cli.options import DEFAULT_CONFIG, ConfigOption, DebugOption, SetOption, errors_in_one_line, settings_of
+from mtrain.cli.options import (
+    DEFAULT_CONFIG,
+    ConfigOption,
+    DebugOption,
+    ModelsOption,
+    SetOption,
+    errors_in_one_line,
+    settings_of,
+)
 from mtrain.config.load import load_config
 from mtrain.errors import InputError
 from mtrain.version import __version__
@@ -101,10 +109,7 @@ def translate(
     files: Annotated[
         list[Path] | None, typer.Argument(metavar="FILES", help="Text files, or folders of them; none: stdin.")
     ] = None,
-    model: Annotated[
-        list[Path] | None,
-        typer.Option("--model", "-m", metavar="FOLDER", help="Model to use; several: together.  [default: the run's]"),
-    ] = None,
+    model: ModelsOption = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="PATH", help="File or folder to write.  [default: stdout]")
     ] = None,
@@ -188,6 +193,41 @@ def bleu(
         else:
             settings = load_config(config, overrides or ()) if config else None
             score_files(hypotheses, references, source, language, settings, as_json)
+
+
+@app.command()
+def score(
+    sources: Annotated[Path | None, typer.Argument(metavar="SRC", help="Sentences, one a line.")] = None,
+    targets: Annotated[Path | None, typer.Argument(metavar="TGT", help="Their translations, one a line.")] = None,
+    *,
+    split: Annotated[
+        str, typer.Option("--split", metavar="SPLIT", help="Without files: train, dev or test of the prepared data.")
+    ] = "test",
+    model: ModelsOption = None,
+    config: ConfigOption = "",
+    overrides: SetOption = None,
+    debug: DebugOption = False,
+) -> None:
+    """Say how probable given translations are.
+
+    Prints a line for each pair, with tabs between: the score that a search would report of this translation, its
+    log-probability in nats, and its tokens, the end included.
+
+    \b
+    Examples:
+      mtrain score test.zh test.en --config zh-en-small > scores.tsv
+      mtrain score --split dev --set decoding.length_penalty=0
+    """
+    with errors_in_one_line(debug):
+        settings = settings_of(model[0] if model else None, config, overrides)
+        from mtrain.commands.score import score_files, score_split
+
+        if sources is None:
+            score_split(settings, split, model or [])
+        elif targets is None:
+            raise InputError(f"{sources}: which file holds the translations? mtrain score SRC TGT")
+        else:
+            score_files(settings, (sources, targets), model or [])
 
 
 @app.command()

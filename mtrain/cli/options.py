@@ -30,6 +30,10 @@ SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", "-s", metavar="SECTION.KEY=VALUE", help="Change one setting of the config; may be repeated."),
 ]
+ModelsOption = Annotated[
+    list[Path] | None,
+    typer.Option("--model", "-m", metavar="FOLDER", help="Model to use; several: together.  [default: the run's]"),
+]
 DebugOption = Annotated[bool, typer.Option("--debug", help="On an error, show where in the program it arose.")]
 
 

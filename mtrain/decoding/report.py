@@ -1,6 +1,8 @@
 """Translations told: as lines of output, as records for a program, and which of them deserve a look."""
 
 import json
+import time
+from collections.abc import Mapping
 
 from mtrain.console import say, warn
 from mtrain.decoding.translation import FLAGS, Translation, pharaoh
@@ -37,27 +39,46 @@ def record(translation: Translation, place: str) -> str:
     return json.dumps(known, ensure_ascii=False) + "\n"
 
 
+class Places:
+    """Which lines of a whole input are odd, and how: `meanings` says it in words for each kind of oddity."""
+
+    def __init__(self, meanings: Mapping[str, str]) -> None:
+        self._meanings = meanings
+        self._counts = dict.fromkeys(meanings, 0)
+        self._named: dict[str, list[str]] = {name: [] for name in meanings}
+
+    def note(self, name: str, place: str) -> None:
+        """Count a line in; the first few are named."""
+        self._counts[name] += 1
+        if self._counts[name] <= _PLACES_NAMED:
+            self._named[name].append(place)
+
+    def tell(self) -> None:
+        """Name those that are odd."""
+        for name, count in self._counts.items():
+            if count:
+                more = f" and {count - _PLACES_NAMED:,} more" if count > _PLACES_NAMED else ""
+                warn(f"{name}: {count:,} {self._meanings[name]}: {', '.join(self._named[name])}{more}")
+
+
 class Flagged:
     """Which lines of a whole input carry which flag."""
 
     def __init__(self) -> None:
         self._lines = 0
-        self._counts = dict.fromkeys(FLAGS, 0)
-        self._places: dict[str, list[str]] = {name: [] for name in FLAGS}
+        self._began = time.monotonic()
+        self._places = Places(FLAGS)
 
     def note(self, translation: Translation, place: str) -> None:
         """Count a line in."""
         self._lines += 1
         for name in translation.flags:
-            self._counts[name] += 1
-            if self._counts[name] <= _PLACES_NAMED:
-                spelt = f" ({translation.spelt})" if name == "unknown" and translation.spelt else ""
-                self._places[name].append(place + spelt)
+            spelt = f" ({translation.spelt})" if name == "unknown" and translation.spelt else ""
+            self._places.note(name, place + spelt)
 
     def tell(self) -> None:
-        """Say how many lines there were, and name those that carry a flag."""
-        say("1 line translated" if self._lines == 1 else f"{self._lines:,} lines translated")
-        for name, count in self._counts.items():
-            if count:
-                more = f" and {count - _PLACES_NAMED:,} more" if count > _PLACES_NAMED else ""
-                warn(f"{name}: {count:,} {FLAGS[name]}: {', '.join(self._places[name])}{more}")
+        """Say how many lines there were and how long they took, and name those that carry a flag."""
+        seconds = time.monotonic() - self._began
+        lines = "1 line" if self._lines == 1 else f"{self._lines:,} lines"
+        say(f"{lines} translated in {seconds:,.1f} s, {self._lines / max(seconds, 1e-9):,.1f} a second")
+        self._places.tell()

@@ -19,7 +19,7 @@ from mtrain.errors import CorpusError
 
 PACKAGE_ROOT = Path(mtrain.__file__).resolve().parent.parent
 COMMANDS = ["prepare", "fit", "translate", "bleu"]
-WITH_CONFIG = [*COMMANDS, "diagnose", "inspect data", "inspect model"]
+WITH_CONFIG = [*COMMANDS, "score", "diagnose", "inspect data", "inspect model"]
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +58,7 @@ def prepare_failing_with(error: BaseException, monkeypatch: pytest.MonkeyPatch, 
 
 def test_help_names_the_commands_and_each_has_an_example() -> None:
     for asking in ([], ["--help"], ["-h"]):
-        assert all(f"  {command} " in call(*asking).output for command in (*COMMANDS, "inspect", "diagnose"))
+        assert all(f"  {command} " in call(*asking).output for command in (*COMMANDS, "score", "inspect", "diagnose"))
     for command in WITH_CONFIG:
         result = call(*command.split(), "--help")
         assert result.exit_code == 0

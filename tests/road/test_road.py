@@ -166,7 +166,7 @@ def test_the_score_of_a_translation_is_its_forced_log_probability(trained, metho
     for source, hypotheses in zip(sources, search(sources, [[], [], []], 2, lambda _: None), strict=True):
         assert len(hypotheses) == 2
         for hypothesis in hypotheses:
-            (forced,) = forced_log_probabilities(bundle.model, collate([source], [hypothesis.tokens]))
+            (forced,) = forced_log_probabilities([bundle.model], collate([source], [hypothesis.tokens]))
             length = len(hypothesis.tokens) + 1
             assert hypothesis.score == pytest.approx(float(forced) / ((5 + length) / 6) ** 0.6, abs=1e-4)
 
