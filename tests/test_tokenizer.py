@@ -7,7 +7,7 @@ import pytest
 
 from mtrain.config.schema import TokenizerConfig
 from mtrain.corpus.lines import normalise
-from mtrain.corpus.sources import read_lines
+from mtrain.corpus.text_files import read_lines
 from mtrain.errors import BundleError, ConfigError, PreparedDataError
 from mtrain.tokenizer import (
     BOS,

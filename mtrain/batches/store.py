@@ -22,26 +22,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from mtrain.batches.settings import SEED, Settings, changed_settings, prepare_settings
 from mtrain.config.schema import CorpusConfig, TokenizerConfig
 from mtrain.console import progress
 from mtrain.corpus.inputs import Input
 from mtrain.corpus.pair_files import groups_file, text_file
-from mtrain.corpus.sources import SIDES, SPLITS, Side, Split, entries, read_lines
+from mtrain.corpus.sources import SIDES, SPLITS, Side, Split
+from mtrain.corpus.text_files import read_lines
 from mtrain.errors import PreparedDataError
 from mtrain.storage import sha256, standing_folder
 from mtrain.tokenizer import TOKENIZER_NAMES, Tokenizers, load_tokenizers
 
 FORMAT_VERSION = 2
 REPORT = "report.txt"
-SEED = "run.seed"  # among the settings of prepared data where splits were drawn
 _MANIFEST = "manifest.json"
 _LARGEST_UINT16_VOCABULARY = 1 << 16
 CURE = "Run `mtrain prepare` with the same --config and --set first."
 
-# Where the corpus and the result lie changes nothing in it; the names of the files say which corpus it is.
-_SETTINGS_OF_PLACE = {"folder", "root"}
-
-Settings = dict[str, Any]
 TokenIds = NDArray[np.integer[Any]]
 
 
@@ -221,41 +218,6 @@ def read_prepared(folder: Path) -> Prepared:
             damage = "missing" if found is None else f"damaged, {found:,} bytes instead of {size:,}"
             raise PreparedDataError(f"{folder / name}: {damage}. {CURE}")
     return Prepared(folder, manifest)
-
-
-def prepare_settings(corpus: CorpusConfig, tokenizer: TokenizerConfig) -> Settings:
-    """Return the settings that prepared data depend on, by their full names and as JSON gives them back."""
-    unused = _SETTINGS_OF_PLACE | {f"{split}_pairs" for split in SPLITS if entries(corpus, split)}
-    return {
-        **{f"corpus.{key}": _as_json(value) for key, value in asdict(corpus).items() if key not in unused},
-        **{f"tokenizer.{key}": value for key, value in _in_use(tokenizer).items()},
-    }
-
-
-def _in_use(tokenizer: TokenizerConfig) -> dict[str, Any]:
-    settings = asdict(tokenizer)
-    taken_from = settings.pop("take_from")
-    return {"take_from": taken_from} if taken_from else settings
-
-
-def _as_json(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
-
-
-def changed_settings(old: Settings, new: Settings) -> list[str]:
-    """Return a phrase for each setting that only one of the two has, or that they have otherwise."""
-    return [
-        f"{key} was {_told(old, key)}, now is {_told(new, key)}"
-        for key in {**old, **new}
-        if key not in old or key not in new or old[key] != new[key]
-    ]
-
-
-def _told(settings: Settings, key: str) -> str:
-    if key not in settings:
-        return "not in use"
-    value = settings[key]
-    return (", ".join(value) or "taken out of train") if isinstance(value, list) else str(value)
 
 
 def prepared_names() -> set[str]:

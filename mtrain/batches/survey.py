@@ -12,7 +12,8 @@ from mtrain.console import progress
 from mtrain.corpus.cleaning import count_units
 from mtrain.corpus.lines import normalise
 from mtrain.corpus.pair_files import text_file
-from mtrain.corpus.sources import Side, Split, read_lines
+from mtrain.corpus.sources import Side, Split
+from mtrain.corpus.text_files import read_lines
 from mtrain.tokenizer import BYTES, UNK, Tokenizer
 
 

@@ -8,19 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from mtrain.batches.report import PrepareReport, render_report
-from mtrain.batches.store import (
-    CURE,
-    REPORT,
-    SEED,
-    Examples,
-    Settings,
-    changed_settings,
-    prepare_settings,
-    prepared_names,
-    read_prepared,
-    write_examples,
-    write_manifest,
-)
+from mtrain.batches.settings import SEED, Settings, changed_settings, prepare_settings
+from mtrain.batches.store import CURE, REPORT, Examples, prepared_names, read_prepared, write_examples, write_manifest
 from mtrain.batches.survey import survey_side
 from mtrain.config.schema import Config, TokenizerConfig
 from mtrain.console import progress, say, warn
@@ -28,7 +17,8 @@ from mtrain.corpus.assemble import Tally, assemble, missing_splits
 from mtrain.corpus.inputs import changed_inputs, describe_inputs
 from mtrain.corpus.lines import normalise
 from mtrain.corpus.pair_files import text_file, written_pairs
-from mtrain.corpus.sources import SIDES, SPLITS, Side, Split, read_lines
+from mtrain.corpus.sources import SIDES, SPLITS, Side, Split
+from mtrain.corpus.text_files import read_lines
 from mtrain.errors import PreparedDataError
 from mtrain.storage import folder_written_whole, held_alone, standing_folder
 from mtrain.tokenizer import SizeKey, Tokenizer, Tokenizers, load_tokenizers, save_tokenizers, train_tokenizer

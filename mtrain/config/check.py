@@ -1,11 +1,18 @@
 """What a value must be: the range of every number, and rules between settings."""
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from mtrain.config.schema import Config, ModelConfig, TrainingConfig
+from mtrain.config.forms import TABLES, holds_pairs
+from mtrain.config.schema import Config, ModelConfig, OneCorpus, TrainingConfig
 from mtrain.languages import complaint
+
+_LANGUAGES = ("source_language", "target_language")
+# The corpus of each stored pair is one byte.
+_MOST_CORPORA = 256
+_MOST_TIMES = 1000
 
 
 class BrokenRule(NamedTuple):
@@ -104,20 +111,55 @@ def _out_of_range(config: Config) -> Iterator[BrokenRule]:
 def _corpus_rules(config: Config) -> Iterator[BrokenRule]:
     corpus = config.corpus
     if not corpus.train:
-        yield BrokenRule(("corpus.train",), "is not set; name two aligned text files or one .tsv, .jsonl or .parquet")
-    for key, files in (("train", corpus.train), ("dev", corpus.dev), ("test", corpus.test)):
-        if len(files) > 3 or "" in files:
-            text = f"expects two aligned text files or one file of pairs, found {', '.join(files)}"
-            yield BrokenRule((f"corpus.{key}",), text)
-        elif len(files) > 1 and any(map(_holds_pairs, files)):
-            yield BrokenRule((f"corpus.{key}",), f"give one file of pairs, not several: found {', '.join(files)}")
-    for key, code in (("source_language", corpus.source_language), ("target_language", corpus.target_language)):
-        if complaint(code):
-            yield BrokenRule((f"corpus.{key}",), complaint(code))
+        text = f"is not set; name two aligned text files, or {', '.join(TABLES)} files"
+        yield BrokenRule(("corpus.train",), text)
+    for split, given in (("train", corpus.train), ("dev", corpus.dev), ("test", corpus.test)):
+        yield from _corpora_rules(f"corpus.{split}", [one for one in given if isinstance(one, OneCorpus)])
+        wrong = _wrong_files([name for name in given if isinstance(name, str)])
+        if wrong:
+            yield BrokenRule((f"corpus.{split}",), wrong)
+    for key in _LANGUAGES:
+        if complaint(getattr(corpus, key)):
+            yield BrokenRule((f"corpus.{key}",), complaint(getattr(corpus, key)))
 
 
-def _holds_pairs(entry: str) -> bool:
-    return entry.startswith("hub:") or entry.endswith((".tsv", ".jsonl", ".parquet"))
+def _wrong_files(files: Sequence[str]) -> str:
+    """Return what is wrong with the files of one corpus, empty where nothing is."""
+    tables = [name for name in files if holds_pairs(name)]
+    if "" in files or (len(files) > 3 and not tables):
+        return f"expects two aligned text files or files of pairs, found {', '.join(files)}"
+    if tables and len(tables) < len(files):
+        return f"give aligned text files or files of pairs, not both: found {', '.join(files)}"
+    return ""
+
+
+def _corpora_rules(key: str, corpora: Sequence[OneCorpus]) -> Iterator[BrokenRule]:
+    if len(corpora) > _MOST_CORPORA:
+        yield BrokenRule((key,), f"expects at most {_MOST_CORPORA} corpora, found {len(corpora)}")
+    if key == "corpus.train" and corpora and not any(one.weight for one in corpora):
+        yield BrokenRule((key,), "every corpus has weight 0, so that nothing is left to train on")
+    for number, one in enumerate(corpora, start=1):
+        here = f"{key}.{number}"
+        wrong = _wrong_files(one.files) if one.files else "a corpus without files; add files: [...]"
+        if wrong:
+            yield BrokenRule((key, f"{here}.files"), wrong)
+        if not 0 <= one.weight <= _MOST_TIMES:
+            yield BrokenRule((f"{here}.weight",), f"must be from 0 to {_MOST_TIMES}, found {one.weight:g}")
+        elif one.weight != 1 and key != "corpus.train":
+            yield BrokenRule((f"{here}.weight",), "only what is trained on has weights; leave it out")
+        if one.tag and not re.fullmatch(r"[\w.-]{1,32}", one.tag):
+            text = f"expects letters, digits, low lines, points and hyphens, 32 at most, found '{one.tag}'"
+            yield BrokenRule((f"{here}.tag",), text)
+        yield from _settings_rules(here, one.settings)
+
+
+def _settings_rules(here: str, settings: Mapping[str, Any]) -> Iterator[BrokenRule]:
+    for name, value in settings.items():
+        if name in _LANGUAGES and complaint(value):
+            yield BrokenRule((f"{here}.{name}",), complaint(value))
+        for words, holds, keys in RANGES:
+            if f"corpus.{name}" in keys.split() and not holds(value):
+                yield BrokenRule((f"{here}.{name}",), f"must be {words}, found {value}")
 
 
 def _vocabulary_rules(config: Config) -> Iterator[BrokenRule]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from mtrain.config.keys import SECTIONS, Written
+from mtrain.config.keys import SECTIONS, Keys, Written
 from mtrain.config.shipped import find_config
 from mtrain.errors import ConfigError
 
@@ -34,9 +34,14 @@ def read_override(override: str) -> Entry:
     if not text.startswith("["):
         return Entry(head, section, name, text)
     try:
-        return Entry(head, section, name, _written(yaml.compose(text)))
+        node = yaml.compose(text)
     except (yaml.YAMLError, RecursionError) as error:
         raise ConfigError(f"{head}: is no list; write [a, b]") from error
+    mistakes: list[str] = []
+    written = _written_at(node, head, "", mistakes)
+    if mistakes:
+        raise ConfigError(f"{head}: expects [{{files: [a, b], weight: 2}}, {{files: c}}]")
+    return Entry(head, section, name, written)
 
 
 def read_file(path: Path, mistakes: list[str], below: tuple[Path, ...] = ()) -> Iterator[Entry]:
@@ -52,7 +57,7 @@ def read_file(path: Path, mistakes: list[str], below: tuple[Path, ...] = ()) -> 
     for head, section, node in sections:
         if section in SECTIONS:
             for key_head, name, value in _pairs(node, f"{path}", f"{section}.", mistakes):
-                yield Entry(key_head, section, name, _written(value))
+                yield Entry(key_head, section, name, _written_at(value, f"{path}", f"{section}.{name}.", mistakes))
         elif section != "extends":
             yield Entry(head, section, "", None)
 
@@ -114,11 +119,22 @@ def _pairs(node: yaml.Node | None, file: str, prefix: str, mistakes: list[str]) 
     return pairs
 
 
+def _written_at(node: yaml.Node | None, file: str, prefix: str, mistakes: list[str]) -> Written:
+    """Return what `_written` returns, or the keys of each corpus in a list of such."""
+    if not isinstance(node, yaml.SequenceNode) or not any(isinstance(one, yaml.MappingNode) for one in node.value):
+        return _written(node)
+    corpora: list[Keys] = []
+    for number, one in enumerate(node.value, start=1):
+        pairs = _pairs(one, file, f"{prefix}{number}.", mistakes)
+        corpora.append([(head, name, _written(value)) for head, name, value in pairs])
+    return corpora
+
+
 def _place(file: str, line: int, prefix: str) -> str:
     return f"{file}:{line} {prefix}".rstrip(" .")
 
 
-def _written(node: yaml.Node | None) -> Written:
+def _written(node: yaml.Node | None) -> str | list[str] | None:
     """Return a node's own text, or texts; an empty value (or null, or ~) is the empty text.
 
     Nothing deeper is looked into: with an alias, a node can be part of itself.

@@ -9,7 +9,7 @@ import yaml
 
 from mtrain.config.check import check_config
 from mtrain.config.entries import Entry, read_file, read_override
-from mtrain.config.keys import KINDS, SECTIONS, convert, unknown_key, unknown_section
+from mtrain.config.keys import KINDS, SECTIONS, NestedError, Written, convert, unknown_key, unknown_section
 from mtrain.config.schema import Config, DecodingConfig
 from mtrain.config.shipped import expand_home, find_config
 from mtrain.errors import ConfigError
@@ -27,7 +27,8 @@ def load_config(name_or_path: str = "sample", overrides: Sequence[str] = ()) -> 
     entries = [*read_file(path, mistakes), *_overriding(overrides, mistakes)]
     values, heads = _settle(entries, mistakes)
     config = _with_folders(_build(values), path.stem)
-    mistakes += _broken_rules(config, heads, heads.keys() - values.keys(), path)
+    doubtful = {key for key in heads if key.count(".") == 1} - values.keys()
+    mistakes += _broken_rules(config, heads, doubtful, path)
     if mistakes:
         raise ConfigError("\n".join(mistakes))
     return config
@@ -35,7 +36,11 @@ def load_config(name_or_path: str = "sample", overrides: Sequence[str] = ()) -> 
 
 def dump_config(config: Config) -> str:
     """Return all settings as YAML, which `load_config` reads back to an equal Config."""
-    return yaml.safe_dump(asdict(config), sort_keys=False, allow_unicode=True)
+    settings = asdict(config)
+    for split in ("train", "dev", "test"):
+        given = getattr(config.corpus, split)
+        settings["corpus"][split] = [one if isinstance(one, str) else one.as_written() for one in given]
+    return yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)
 
 
 def change_decoding(decoding: DecodingConfig, changes: Mapping[str, object]) -> DecodingConfig:
@@ -62,20 +67,32 @@ def _overriding(overrides: Sequence[str], mistakes: list[str]) -> Iterator[Entry
 def _settle(entries: list[Entry], mistakes: list[str]) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the value of each key, and for each key written, right or wrong, how a line about it begins.
 
-    The second is in the order of writing, so that a rule broken by two keys is blamed on the one written last.
+    The second is in the order of writing, so that a rule broken by two keys is blamed on the one written last. The keys
+    of one of several corpora are there as `corpus.train.1.weight`.
     """
     values: dict[str, Any] = {}
     heads: dict[str, str] = {}
     for entry in entries:
         key = f"{entry.section}.{entry.name}"
         values.pop(key, None)
-        heads.pop(key, None)
+        for old in [old for old in heads if old == key or old.startswith(f"{key}.")]:
+            heads.pop(old)
         heads[key] = entry.head
+        heads |= _heads_of_corpora(key, entry.written)
         try:
             values[key] = _value(entry)
+        except NestedError as several:
+            mistakes += several.lines
         except ValueError as error:
             mistakes.append(f"{entry.head}: {error}")
     return values, heads
+
+
+def _heads_of_corpora(key: str, written: Written) -> dict[str, str]:
+    corpora = [keys for keys in written if not isinstance(keys, str)] if isinstance(written, list) else []
+    return {
+        f"{key}.{number}.{name}": head for number, keys in enumerate(corpora, start=1) for head, name, _ in keys
+    }
 
 
 def _value(entry: Entry) -> Any:

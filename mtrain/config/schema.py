@@ -24,6 +24,28 @@ class RunConfig:
 
 
 @dataclass(frozen=True)
+class OneCorpus:
+    """One of several corpora that make a split: an entry of corpus.train, dev or test."""
+
+    files: tuple[str, ...] = option((), "As corpus.train names them.")
+    name: str = option("", "What reports call it; empty: its files.")
+    weight: float = option(1.0, "How often an epoch of training sees each of its pairs; 0.5: half of them, drawn afresh each epoch.")
+    tag: str = option("", "Put before its sources as a symbol of its own, as `mtrain translate --tag` does; empty: none.")
+    settings: dict[str, Any] = field(default_factory=dict, metadata={"help": "Settings of corpus that are others here."})
+
+    def as_written(self) -> dict[str, Any]:
+        """Return what one writes into the YAML for it."""
+        said = {"name": self.name, "weight": self.weight, "tag": self.tag}
+        defaults = OneCorpus(self.files)
+        told = {key: value for key, value in said.items() if value != getattr(defaults, key)}
+        return {"files": list(self.files), **told, **self.settings}
+
+
+# The settings of corpus that are one for all corpora together.
+FOR_ALL_CORPORA = {"folder", "train", "dev", "test", "dev_pairs", "test_pairs"}
+
+
+@dataclass(frozen=True)
 class CorpusConfig:
     """Raw parallel text in, clean and split sentence pairs out."""
 
@@ -31,12 +53,13 @@ class CorpusConfig:
     root: str = option(".", "Folder that the paths below start from; looked for here, then among the shipped data.")
     source_language: str = option("zh", "Language to translate from (ISO code; lzh is classical Chinese).")
     target_language: str = option("en", "Language to translate into; it also chooses the BLEU tokenizer.")
-    train: tuple[str, ...] = option((), "Two aligned text files (a third: the group of each pair), or one .tsv, .jsonl or .parquet, or one hub:NAME[:CONFIG][:SPLIT].")
-    dev: tuple[str, ...] = option((), "As train; empty: dev_pairs are taken out of train.")
-    test: tuple[str, ...] = option((), "As train; empty: test_pairs are taken out of train.")
+    train: tuple[str | OneCorpus, ...] = option((), "Two aligned texts (a third: the group of each pair), or .tsv, .csv, .jsonl, .parquet, .tmx files, or hub:NAME[:CONFIG][:SPLIT]; globs and folders of these; or several corpora.")
+    dev: tuple[str | OneCorpus, ...] = option((), "As train; empty: dev_pairs are taken out of train.")
+    test: tuple[str | OneCorpus, ...] = option((), "As train; empty: test_pairs are taken out of train.")
     source_column: str = option("", "Column, JSON key or TSV position (from 1) of the source; empty: the language code, or column 1.")
     target_column: str = option("", "Column, JSON key or TSV position (from 1) of the target; empty: the language code, or column 2.")
     group_column: str = option("", "Column, JSON key or TSV position (from 1) of what a pair belongs to, such as its book; empty: none.")
+    streaming: bool = option(False, "Read data sets of the hub as they come, without keeping them on the disk.")
     dev_pairs: int = option(2000, "Pairs taken out of train for dev, where dev is not given.")
     test_pairs: int = option(2000, "Pairs taken out of train for test, where test is not given.")
     max_units: int = option(256, "Longest side of a training pair; one unit is a Han character or a word.")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mtrain.config.schema import CorpusConfig
 from mtrain.console import say
-from mtrain.corpus.sources import SPLITS, Split, entries, input_files
+from mtrain.corpus.sources import SPLITS, Split, input_files
 from mtrain.storage import sha256
 
 _SAID_FROM_BYTES = 1 << 28  # about a second
@@ -49,10 +49,7 @@ def changed_inputs(recorded: list[Input], corpus: CorpusConfig) -> list[str]:
 
 def _inputs(corpus: CorpusConfig) -> Iterator[tuple[Split, str, Path | None]]:
     for split in SPLITS:
-        files = input_files(corpus, split)
-        yield from ((split, str(file.absolute()), file) for file in files)
-        if not files:
-            yield from ((split, name, None) for name in entries(corpus, split))
+        yield from ((split, name, file) for name, file in input_files(corpus, split))
 
 
 def _same(recorded: Input, name: str, file: Path | None) -> bool:

@@ -10,6 +10,11 @@ _STRAY = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _INVISIBLE = re.compile("[\ufeff\u200b\u00ad\u061c\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufff9-\ufffb]")
 
 
+def stray_in(text: str) -> bool:
+    """Tell whether the text is not as `one_line` would leave it."""
+    return _STRAY.search(text) is not None
+
+
 def one_line(text: str) -> str:
     """Return the text with stray separators and control characters turned into spaces: it fills one line of a file."""
     return _STRAY.sub(" ", text) if _STRAY.search(text) else text

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 from itertools import repeat
 from pathlib import Path
 
-from mtrain.corpus.sources import Pair, Side, read_lines
+from mtrain.corpus.sources import Pair, Side
+from mtrain.corpus.text_files import read_lines
 
 
 def text_file(folder: Path, name: str, side: Side) -> Path:

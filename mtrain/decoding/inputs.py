@@ -8,7 +8,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from mtrain.corpus.sources import count_lines, decode_lines
+from mtrain.corpus.text_files import count_lines, decode_lines
 from mtrain.errors import InputError
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from mtrain.corpus.sources import decode_lines
+from mtrain.corpus.text_files import decode_lines
 from mtrain.errors import InputError
 
 

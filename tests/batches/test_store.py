@@ -8,12 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mtrain.batches.settings import changed_settings, prepare_settings
 from mtrain.batches.store import (
     FORMAT_VERSION,
     Examples,
-    changed_settings,
     open_prepared,
-    prepare_settings,
     prepared_names,
     read_prepared,
     write_examples,

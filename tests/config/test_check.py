@@ -34,12 +34,12 @@ def test_a_number_below_its_range_is_told(key: str) -> None:
         (
             Config(corpus=CorpusConfig(train=("a", "b", "c", "d"))),
             "corpus.train",
-            "expects two aligned text files or one file of pairs, found a, b, c, d",
+            "expects two aligned text files or files of pairs, found a, b, c, d",
         ),
         (
             replace(GOOD, corpus=replace(GOOD.corpus, dev=("a", ""))),
             "corpus.dev",
-            "expects two aligned text files or one file of pairs",
+            "expects two aligned text files or files of pairs",
         ),
         (
             replace(GOOD, corpus=replace(GOOD.corpus, target_language="")),
@@ -118,10 +118,11 @@ def test_a_broken_rule_is_told_with_its_keys(config: Config, keys: str, text: st
     assert broken.text.startswith(text)
 
 
-@pytest.mark.parametrize("files", [("a.tsv", "b.tsv"), ("a.zh", "b.parquet"), ("hub:news", "a.en")])
-def test_one_file_of_pairs_is_enough(files: tuple[str, str]) -> None:
+@pytest.mark.parametrize("files", [("a.tsv.gz", "b.en"), ("a.zh", "b.parquet"), ("hub:news", "a.en")])
+def test_texts_and_tables_do_not_mix(files: tuple[str, str]) -> None:
     (broken,) = check_config(replace(GOOD, corpus=replace(GOOD.corpus, test=files)))
-    assert broken == (("corpus.test",), f"give one file of pairs, not several: found {files[0]}, {files[1]}")
+    text = f"give aligned text files or files of pairs, not both: found {files[0]}, {files[1]}"
+    assert broken == (("corpus.test",), text)
 
 
 def test_a_vocabulary_beyond_all_text_is_told() -> None:

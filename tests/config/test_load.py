@@ -139,7 +139,7 @@ def test_a_wrong_value_is_not_reported_again_by_the_rules_about_it() -> None:
 
 def test_a_setting_that_must_be_made_is_asked_for() -> None:
     assert mistakes("corpus: {}") == [
-        "mine.yaml corpus.train: is not set; name two aligned text files or one .tsv, .jsonl or .parquet"
+        "mine.yaml corpus.train: is not set; name two aligned text files, or .tsv, .csv, .jsonl, .parquet, .tmx files"
     ]
 
 
