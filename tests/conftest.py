@@ -110,6 +110,7 @@ training:
   log_every_updates: 5
   validate_every_updates: 8
   validate_pairs: 20
+  tune_pairs: 8
   save_every_updates: 4
   average_checkpoints: 3
 decoding:

@@ -11,6 +11,7 @@ import torch
 from mtrain.batches.augment import make_augmentation
 from mtrain.batches.store import Prepared, open_prepared
 from mtrain.batches.stream import TrainingStream, fixed_batches
+from mtrain.commands.length_penalty import some_of_dev, tuned
 from mtrain.commands.start_from import start_from
 from mtrain.config.load import dump_config
 from mtrain.config.schema import Config, RunConfig, TrainingConfig
@@ -53,6 +54,7 @@ _FREE_TRAINING_SETTINGS = {
     "tensorboard",
     "validate_every_updates",
     "validate_pairs",
+    "tune_pairs",
     "save_every_updates",
     "save_every_minutes",
     "keep_checkpoints",
@@ -97,9 +99,8 @@ def _fit(config: Config, device: torch.device, processes: Processes) -> None:
     training = _training(config, model, prepared, tokenizers, precision, processes)
     state = training.resume()
     _introduce(config, training, state, f"{device.type}, {_name(precision)}")
-    choosing = {"end": state.update, "average_checkpoints": config.training.average_checkpoints}
     reason = stop_reason(state, config.training)
-    if state.update and reason and choosing.items() <= whole_origin(run / "model").items():
+    if state.update and reason and _choosing(config, state).items() <= whole_origin(run / "model").items():
         say(f"{run}: nothing to do, training has ended ({reason}). Raise that limit to go on.")
         return
     if processes.is_first:
@@ -127,16 +128,26 @@ def _leave_model(config: Config, training: Training, state: TrainingState, prepa
         config.model,
         {
             **origin,
-            "end": state.update,
-            "average_checkpoints": config.training.average_checkpoints,
+            **_choosing(config, state),
             "target_tokens": state.target_tokens,
             "prepared_data": prepared.fingerprint,
         },
     )
     # The machine that trained is no matter of the model: it translates elsewhere too.
-    settings = dump_config(replace(config, run=RunConfig(folder=config.run.folder, seed=config.run.seed)))
+    here = RunConfig(folder=config.run.folder, seed=config.run.seed)
+    settings = dump_config(replace(config, run=here, decoding=tuned(config, model, prepared, training.tokenizers)))
     save_bundle(bundle, settings, run / "model")
     say(f"the model is in {run / 'model'}")
+
+
+def _choosing(config: Config, state: TrainingState) -> dict[str, int | float]:
+    """Return what decides, with the run's own updates, what is left in `model/`."""
+    return {
+        "end": state.update,
+        "average_checkpoints": config.training.average_checkpoints,
+        "tune_pairs": config.training.tune_pairs,
+        "length_penalty": config.decoding.length_penalty,
+    }
 
 
 def _training(
@@ -224,26 +235,23 @@ def _validator(config: Config, prepared: Prepared, tokenizers: Tokenizers, preci
     if len(prepared.examples("dev")) == 0:
         raise PreparedDataError(f"{config.corpus.folder}: the dev split is empty. Set corpus.dev, or corpus.dev_pairs.")
     batches = fixed_batches(prepared.examples("dev"), config.batches.max_tokens_per_batch)
-    sources, references = prepared.lines("dev", "source"), prepared.lines("dev", "target")
-    count = min(config.training.validate_pairs, len(sources))
-    chosen = [index * len(sources) // count for index in range(count)]
-    some_sources, some_references = [sources[i] for i in chosen], [references[i] for i in chosen]
+    sources, references = some_of_dev(prepared, config.training.validate_pairs)
     greedy = replace(config.decoding, method="beam", beam=1)
     language, bleu_tokenizer = config.corpus.target_language, config.evaluation.bleu_tokenizer
     # Scored once here: a language whose tokenizer is not installed should be told now, not after an hour.
-    if chosen:
-        score(some_references, some_references, None, language, bleu_tokenizer)
+    one_line = prepared.lines("dev", "target")[:1]
+    score(one_line, one_line, None, language, bleu_tokenizer)
 
     def validate(model: Transformer, in_short: bool = False) -> DevScores:
         loss, source_gain = dev_losses(model, batches[:1] if in_short else batches, precision)
-        if not chosen:
+        if not sources:
             return DevScores(loss, source_gain, None, [])
-        these = slice(_SAMPLES_SHOWN if in_short else count)
-        with progress_bar("dev BLEU", len(chosen[these]), "line") as bar:
-            translations = Translator([model], tokenizers, greedy, language).translate(some_sources[these], bar.update)
+        these = slice(_SAMPLES_SHOWN if in_short else len(sources))
+        with progress_bar("dev BLEU", len(sources[these]), "line") as bar:
+            translations = Translator([model], tokenizers, greedy, language).translate(sources[these], bar.update)
         hypotheses = [translation.text for translation in translations]
-        scores = score(hypotheses, some_references[these], None, language, bleu_tokenizer)
-        samples = map(Sample, some_sources, some_references, hypotheses)
+        scores = score(hypotheses, references[these], None, language, bleu_tokenizer)
+        samples = map(Sample, sources, references, hypotheses)
         return DevScores(loss, source_gain, scores.bleu, list(samples)[:_SAMPLES_SHOWN])
 
     return uncompiled(validate)

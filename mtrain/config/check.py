@@ -47,7 +47,7 @@ RANGES = (
         """run.seed run.threads corpus.test_pairs model.head_width
         training.max_updates training.max_epochs training.max_minutes
         training.patience training.save_every_minutes training.weight_decay training.clip_norm training.r_drop
-        training.validate_pairs training.average_checkpoints
+        training.validate_pairs training.tune_pairs training.average_checkpoints
         decoding.coverage_penalty decoding.min_length decoding.min_length_factor
         decoding.max_length_extra decoding.no_repeat_ngram decoding.top_k decoding.seed""",
     ),

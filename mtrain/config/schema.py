@@ -149,6 +149,7 @@ class TrainingConfig:
     tensorboard: bool = option(False, "Write the journal's numbers for TensorBoard as well, into <run.folder>/tensorboard.")
     validate_every_updates: int = option(1000, "Updates between two validations on dev.")
     validate_pairs: int = option(500, "Dev pairs, spread evenly, that are translated greedily for dev BLEU; 0: none.")
+    tune_pairs: int = option(500, "Dev pairs, spread evenly, that are translated at the end to find the best length penalty, where decoding has none; 0: none.")
     save_every_updates: int = option(1000, "Updates between two checkpoints.")
     save_every_minutes: float = option(10.0, "Minutes without a checkpoint after which one is written all the same; 0: none.")
     keep_checkpoints: int = option(5, "Latest checkpoints kept; the best one is kept besides.")

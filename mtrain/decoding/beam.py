@@ -17,13 +17,14 @@ from mtrain.tokenizer import EOS
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A finished translation: tokens without EOS, and its score: log-probability (nats) over the length penalty.
+    """A finished translation: tokens without EOS, and its score: `log_probability` (nats) over the length penalty.
 
     `cut` says that it ended because it had reached the longest length allowed, not of itself.
     """
 
     tokens: list[int]
     score: float
+    log_probability: float
     cut: bool
 
 
@@ -59,10 +60,14 @@ class _Ended:
 
     def __init__(self, sentences: int, best: int, longest: int, device: torch.device) -> None:
         self.scores_BN = torch.full((sentences, best), NEVER, device=device)
+        self._sums_BN = torch.full((sentences, best), NEVER, device=device)
         self._tokens_BNT = torch.full((sentences, best, longest), EOS, device=device)
 
-    def take_in(self, which_B: Tensor, scores_BN: Tensor, tokens_BNT: Tensor) -> None:
-        """Let hypotheses of the sentences `which_B` compete for the places; minus infinity where one has not ended."""
+    def take_in(self, which_B: Tensor, scores_BN: Tensor, sums_BN: Tensor, tokens_BNT: Tensor) -> None:
+        """Let hypotheses of the sentences `which_B` compete for the places, by score; minus infinity: it has not ended.
+
+        `sums_BN` are their log-probabilities.
+        """
         best, length = self.scores_BN.size(1), tokens_BNT.size(2)
         padded_BNT = torch.full((*scores_BN.shape, self._tokens_BNT.size(2)), EOS, device=scores_BN.device)
         padded_BNT[:, :, :length] = tokens_BNT
@@ -70,16 +75,20 @@ class _Ended:
         winners_BN, index_BN = rivals_BN.topk(best, dim=1)
         all_BNT = torch.cat((self._tokens_BNT[which_B], padded_BNT), dim=1)
         self.scores_BN[which_B] = winners_BN
+        self._sums_BN[which_B] = torch.cat((self._sums_BN[which_B], sums_BN), dim=1).gather(1, index_BN)
         self._tokens_BNT[which_B] = all_BNT.gather(1, index_BN[:, :, None].expand(-1, -1, all_BNT.size(2)))
 
     def hypotheses(self, longest_B: Tensor) -> list[list[Hypothesis]]:
         """Return those of each sentence; at least one, if only an empty one."""
         found = []
-        rows = zip(self._tokens_BNT.tolist(), self.scores_BN.tolist(), longest_B.tolist(), strict=True)
-        for tokens_of, scores, longest in rows:
-            ended = [(tokens[: tokens.index(EOS)], score) for tokens, score in zip(tokens_of, scores, strict=True)]
-            of_sentence = [Hypothesis(t, score, len(t) + 1 >= longest) for t, score in ended if score > NEVER]
-            found.append(of_sentence or [Hypothesis([], NEVER, cut=True)])
+        columns = (self._tokens_BNT.tolist(), self.scores_BN.tolist(), self._sums_BN.tolist(), longest_B.tolist())
+        for tokens_of, scores, sums, longest in zip(*columns, strict=True):
+            ended = [
+                Hypothesis(tokens[: tokens.index(EOS)], score, sum_, tokens.index(EOS) + 1 >= longest)
+                for tokens, score, sum_ in zip(tokens_of, scores, sums, strict=True)
+                if score > NEVER
+            ]
+            found.append(ended or [Hypothesis([], NEVER, NEVER, cut=True)])
         return found
 
 
@@ -137,6 +146,6 @@ def _take_out_ended(open_: _Open, ended: _Ended, scores_BN: Tensor) -> None:
     if rows.numel() == 0:
         return
     final_BN = scores_BN.masked_fill(~ended_BN, NEVER)
-    ended.take_in(open_.which_B[rows], final_BN[rows], open_.tokens_BNT[rows, :, 1:])
+    ended.take_in(open_.which_B[rows], final_BN[rows], open_.scores_BN[rows], open_.tokens_BNT[rows, :, 1:])
     open_.places_B = open_.places_B - ended_BN.sum(1)
     open_.scores_BN = open_.scores_BN.masked_fill(ended_BN, NEVER)

@@ -64,7 +64,8 @@ def sample(
         which_B, open_BNT = which_B[going_on], open_BNT[going_on]
         steps.go_on(going_on, parents_N.expand(going_on.numel(), -1))
     lengths_BN = (tokens_BNT != EOS).sum(2) + 1
-    return _hypotheses(tokens_BNT, scores_BN / sampling.penalty(lengths_BN), lengths_BN >= longest_B[:, None])
+    final_BN = scores_BN / sampling.penalty(lengths_BN)
+    return _hypotheses(tokens_BNT, final_BN, scores_BN, lengths_BN >= longest_B[:, None])
 
 
 def _chances(count: int, longest: int, seed: int) -> Tensor:
@@ -88,10 +89,12 @@ def _draw(log_probabilities_BNV: Tensor, sampling: Sampling, chance_BN: Tensor) 
     return tokens_BNV.gather(2, rank_BN1)[:, :, 0]
 
 
-def _hypotheses(tokens_BNT: Tensor, scores_BN: Tensor, cut_BN: Tensor) -> list[list[Hypothesis]]:
-    rows = zip(tokens_BNT.tolist(), scores_BN.tolist(), cut_BN.tolist(), strict=True)
+def _hypotheses(
+    tokens_BNT: Tensor, scores_BN: Tensor, log_probabilities_BN: Tensor, cut_BN: Tensor
+) -> list[list[Hypothesis]]:
+    columns = (tokens_BNT.tolist(), scores_BN.tolist(), log_probabilities_BN.tolist(), cut_BN.tolist())
     drawn = [
-        [Hypothesis(t[: t.index(EOS)], score, cut) for t, score, cut in zip(*row, strict=True)]
-        for row in rows
-    ]  # fmt: skip
+        [Hypothesis(tokens[: tokens.index(EOS)], *figures) for tokens, *figures in zip(*row, strict=True)]
+        for row in zip(*columns, strict=True)
+    ]
     return [sorted(of_sentence, key=lambda hypothesis: -hypothesis.score) for of_sentence in drawn]

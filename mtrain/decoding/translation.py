@@ -25,12 +25,13 @@ FLAGS = {
 class Candidate:
     """One way to translate a line.
 
-    `score` is the search's (nats over the length penalty), summed over parts; `cut` says that a part reached the
-    longest length allowed; `pieces` are its tokens as the vocabulary has them.
+    `score` is the search's, the `log_probability` (nats) over the length penalty, both summed over parts; `cut` says
+    that a part reached the longest length allowed; `pieces` are its tokens as the vocabulary has them.
     """
 
     text: str
     score: float
+    log_probability: float
     cut: bool
     pieces: tuple[str, ...]
 

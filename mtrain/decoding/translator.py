@@ -91,7 +91,7 @@ class Translator:
         alignment: tuple[tuple[int, int], ...] | None,
     ) -> Translation:
         # The best candidates of the parts joined, then the second best of each, and so on.
-        candidates = tuple(map(self._candidate, zip(*found, strict=False))) or (Candidate("", 0.0, False, ()),)
+        candidates = tuple(map(self._candidate, zip(*found, strict=False))) or (Candidate("", 0.0, 0.0, False, ()),)
         spelt = "".join(character for character in dict.fromkeys(text) if not self._source.has_piece(character))
         flags = flags_of(text, candidates[0], sum(map(len, parts)), len(parts), self._language)
         return Translation(
@@ -109,6 +109,7 @@ class Translator:
         return Candidate(
             between.join(self._target.decode(hypothesis.tokens) for hypothesis in hypotheses),
             sum(hypothesis.score for hypothesis in hypotheses),
+            sum(hypothesis.log_probability for hypothesis in hypotheses),
             any(hypothesis.cut for hypothesis in hypotheses),
             tuple(self._target.pieces(token for hypothesis in hypotheses for token in hypothesis.tokens)),
         )

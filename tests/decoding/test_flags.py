@@ -34,10 +34,10 @@ def test_texts_are_flagged(source, target, language, flags):
 
 
 def test_lengths_and_parts_are_flagged_in_their_order():
-    short = Candidate("x", -1.0, False, ("x",))
+    short = Candidate("x", -1.0, -1.0, False, ("x",))
     assert in_order(flags_of("长" * 30, short, 30, 2, "en")) == ("short", "split")
     assert flags_of("短", short, 1, 1, "en") == set()
-    assert flags_of("短", Candidate("x", -1.0, True, ("x",)), 1, 1, "en") == {"loop"}
+    assert flags_of("短", Candidate("x", -1.0, -1.0, True, ("x",)), 1, 1, "en") == {"loop"}
 
 
 def test_the_pharaoh_format():

@@ -68,7 +68,7 @@ def test_the_source_is_encoded_by_its_tokenizer_and_the_output_decoded_by_the_ta
         return collate_sources(sources)
 
     monkeypatch.setattr("mtrain.decoding.search.collate_sources", collating)
-    said = Hypothesis(target.encode("zyx"), 0.0, cut=False)
+    said = Hypothesis(target.encode("zyx"), 0.0, 0.0, cut=False)
     monkeypatch.setattr("mtrain.decoding.search.beam_search", lambda *_: [[said]])
     monkeypatch.setattr("mtrain.decoding.search.TransformerSteps", lambda *_: None)
     translator = Translator([model], {"source": source, "target": target}, DecodingConfig(), "en")
