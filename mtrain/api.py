@@ -44,22 +44,25 @@ class LoadedModel:
         *,
         nbest: int = 1,
         prefixes: Sequence[str] = (),
+        tags: Sequence[str] = (),
         alignment: bool = True,
         progress: Callable[[int], object] = _nobody,
         **decoding: Setting,
     ) -> list[Translation]:
         """Return a translation a line, in order; an empty line gives an empty translation.
 
-        `nbest` candidates of each are wanted; each begins with its prefix, where `prefixes` are given; `alignment` is
-        worked out unless that is not wanted; `progress` is told how many more lines, or parts of long ones, are done.
+        `nbest` candidates of each are wanted; each begins with its prefix, where `prefixes` are given; `tags`, one a
+        line or empty, say which of the corpora it was trained on a source is like; `alignment` is worked out unless
+        that is not wanted; `progress` is told how many more lines, or parts of long ones, are done.
         Any setting of the config's `decoding` section can be changed for this call, such as beam=1.
         Raises: ConfigError for a setting that does not exist or cannot be so, InputError for what is not lines.
         """
         _check_lines(lines)
-        if prefixes and len(prefixes) != len(lines):
-            raise InputError(f"there are {len(lines)} lines and {len(prefixes)} prefixes: each line needs one")
+        for what, given in (("prefixes", prefixes), ("tags", tags)):
+            if given and len(given) != len(lines):
+                raise InputError(f"there are {len(lines)} lines and {len(given)} {what}: each line needs one")
         translator = Translator(self.models, self.tokenizers, self._changed(decoding), self.target_language)
-        return translator.translate(lines, progress, nbest, prefixes, alignment)
+        return translator.translate(lines, progress, nbest, prefixes, alignment, tags)
 
     def score(
         self,

@@ -34,6 +34,9 @@ TOKENIZER_NAMES = {_JOINT_NAME, *_NAMES.values()}
 _TRAINING_THREADS = 4
 _ONLY_ERRORS = 2
 _SPACE = "\u2581"
+_TAG_END = f">{_SPACE}"
+# Of SentencePiece's pieces, field 3 is the type, and type 3 that of control symbols.
+_CONTROL_TYPE = bytes([3 << 3, 3])
 
 SizeKey = Literal["vocabulary_size", "target_vocabulary_size"]
 
@@ -64,6 +67,25 @@ class Tokenizer:
     def save(self, file: Path) -> None:
         """Write what `load` reads."""
         file.write_bytes(self._processor.serialized_model_proto())
+
+    def with_tags(self, tags: Iterable[str]) -> "Tokenizer":
+        """Return the same tokenizer with a symbol more for each of these tags, where it has not got it.
+
+        They are control symbols behind all others: no text becomes one, decoding passes over them, and no other id
+        changes. Source: protobuf's encoding, in which what is appended to a message goes on with it.
+        """
+        model = self._processor.serialized_model_proto()
+        for tag in sorted(set(tags) - set(self.tags)):
+            piece = _field(1, _tag_piece(tag).encode("utf-8")) + _CONTROL_TYPE
+            model += _field(1, piece)
+        return Tokenizer(SentencePieceProcessor(model_proto=model))
+
+    @cached_property
+    def tags(self) -> dict[str, int]:
+        """The id of each tag."""
+        ids = [id_ for id_ in range(BYTES.stop, self.vocabulary_size) if self._processor.is_control(id_)]
+        names = (piece.removeprefix("<").removesuffix(_TAG_END) for piece in self.pieces(ids))
+        return dict(zip(names, ids, strict=True))
 
     @property
     def vocabulary_size(self) -> int:
@@ -113,8 +135,18 @@ class Tokenizer:
     @cached_property
     def _merged(self) -> dict[str, int]:
         """The id of each piece of text. SentencePiece numbers them as it learnt them: the least is merged first."""
-        learnt = range(BYTES.stop, self.vocabulary_size)
+        learnt = [id_ for id_ in range(BYTES.stop, self.vocabulary_size) if not self._processor.is_control(id_)]
         return dict(zip(self.pieces(learnt), learnt, strict=True))
+
+
+def _tag_piece(tag: str) -> str:
+    # With a space at its end, which no piece that is learnt has: a text full of <tag> may well teach that one.
+    return f"<{tag}{_TAG_END}"
+
+
+def _field(number: int, content: bytes) -> bytes:
+    """Return a field of a protobuf message that holds less than 128 bytes."""
+    return bytes([number << 3 | 2, len(content)]) + content
 
 
 # The tokenizer of each side; where they share a vocabulary, both are the same object.

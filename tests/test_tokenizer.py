@@ -185,3 +185,19 @@ def test_what_else_sentencepiece_does_not_like_is_one_line() -> None:
     with pytest.raises(ConfigError, match=r"^tokenizer: SentencePiece learns no vocabulary from this ") as caught:
         train_tokenizer([], SECTION)
     assert "\n" not in str(caught.value)
+
+
+def test_no_text_becomes_a_tag_and_no_tag_becomes_text(tmp_path: Path) -> None:
+    lines = [f"<news> {number} <news>▁新闻" for number in range(300)]
+    plain = train_tokenizer([line.replace("▁", "_") for line in lines], TokenizerConfig(vocabulary_size=400))
+    tokenizer = plain.with_tags(["news", "新闻", "x" * 24, "𠮷" * 24])
+    assert tokenizer.all_pieces()[: plain.vocabulary_size] == plain.all_pieces()
+    assert tokenizer.tags.keys() == {"news", "新闻", "x" * 24, "𠮷" * 24}
+    assert sorted(tokenizer.tags.values()) == list(range(plain.vocabulary_size, plain.vocabulary_size + 4))
+    for text in (*lines[:3], "<news>", "<news> ", "<news>▁", "<新闻>▁", "< news >"):
+        for ids in (tokenizer.encode(text), tokenizer.encode_with_dropout(text, 0.0, 1)):
+            assert ids == plain.encode(text)
+            assert tokenizer.decode([tokenizer.tags["news"], *ids]) == plain.decode(ids)
+    assert tokenizer.with_tags(["news"]).all_pieces() == tokenizer.all_pieces()
+    tokenizer.save(tmp_path / "tagged.model")
+    assert Tokenizer.load(tmp_path / "tagged.model").tags == tokenizer.tags

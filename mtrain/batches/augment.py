@@ -30,17 +30,19 @@ class Augmentation:
     config: BatchesConfig
     seed: int
 
-    def new_ids(self, epoch: int, side: Side, index: int) -> list[int] | None:
-        """Return what one side of an example becomes in this epoch; None where it stays as it is stored."""
+    def new_ids(self, epoch: int, side: Side, index: int, stored: Ids) -> Ids:
+        """Return what one side of an example becomes in this epoch, behind the tag that is stored before it."""
         strips = side == "source" and self._strips(epoch, index)
         if not strips and self.config.bpe_dropout == 0:
-            return None
+            return stored
         text = self.texts[side][index]
         if strips:
             text = without_punctuation(text)
         seed = _draw(self.seed, epoch, side, index)
-        ids = self.tokenizers[side].encode_with_dropout(text, self.config.bpe_dropout, seed)
-        return ids if len(ids) < self.config.max_tokens_per_sentence else None  # EOS comes besides
+        tokenizer = self.tokenizers[side]
+        tag = [int(id_) for id_ in stored[:1] if id_ in tokenizer.tags.values()]
+        ids = tag + tokenizer.encode_with_dropout(text, self.config.bpe_dropout, seed)
+        return ids if len(ids) < self.config.max_tokens_per_sentence else stored  # EOS comes besides
 
     def _strips(self, epoch: int, index: int) -> bool:
         return _draw(self.seed, epoch, "strip", index) < self.config.strip_punctuation * (1 << 32)
@@ -56,13 +58,11 @@ class EpochExamples:
 
     def source(self, index: int) -> Ids:
         """Return the source ids of an example."""
-        ids = self.augmentation.new_ids(self.epoch, "source", index)
-        return self.stored.source(index) if ids is None else ids
+        return self.augmentation.new_ids(self.epoch, "source", index, self.stored.source(index))
 
     def target(self, index: int) -> Ids:
         """Return the target ids of an example."""
-        ids = self.augmentation.new_ids(self.epoch, "target", index)
-        return self.stored.target(index) if ids is None else ids
+        return self.augmentation.new_ids(self.epoch, "target", index, self.stored.target(index))
 
 
 def make_augmentation(

@@ -11,6 +11,15 @@ _LONGEST_EXAMPLE = 30
 
 
 @dataclass(frozen=True)
+class Share:
+    """What one of several corpora has given: pairs read, and those of them that are trained on."""
+
+    name: str
+    read: int
+    train: int
+
+
+@dataclass(frozen=True)
 class PrepareReport:
     """All figures of one preparation.
 
@@ -20,6 +29,7 @@ class PrepareReport:
 
     languages: dict[Side, str]
     read: int
+    corpora: list[Share]
     mended: dict[Split, int]
     dropped: dict[str, Dropped]
     pairs: dict[Split, int]
@@ -34,6 +44,7 @@ def render_report(report: PrepareReport) -> str:
     """Return the report as text of several lines."""
     parts = [
         _pairs(report),
+        *([_shares(report)] if len(report.corpora) > 1 else []),
         _dropped(report),
         _lengths(report),
         _coverage(report),
@@ -51,6 +62,12 @@ def _pairs(report: PrepareReport) -> str:
     splits = ", ".join(f"{split} {count:,}" for split, count in report.pairs.items())
     drawn = f" ({' and '.join(report.drawn)} taken out of train)" if report.drawn else ""
     return f"{report.languages['source']} → {report.languages['target']}, pairs: {splits}{drawn}"
+
+
+def _shares(report: PrepareReport) -> str:
+    pairs = max(report.pairs["train"], 1)
+    rows = [[one.name, f"{one.read:,}", f"{one.train:,}", f"{one.train / pairs:.2%}"] for one in report.corpora]
+    return table(["corpus", "pairs read", "in train", "share of train"], rows)
 
 
 def _dropped(report: PrepareReport) -> str:

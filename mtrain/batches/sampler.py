@@ -1,5 +1,6 @@
 """Which examples share a batch: those of like length, within a token budget, in an order that is a pure function."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,31 @@ class Lengths:
     def longest_side(self) -> NDArray[np.int32]:
         """The longer of the two sides of each example."""
         return np.maximum(self.source, self.target)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """How often an epoch sees the examples of each of several corpora: `weights` by the number of the corpus."""
+
+    corpora: NDArray[np.uint8]
+    weights: tuple[float, ...]
+
+    def seen(self, examples: Indices) -> Indices:
+        """Return those of the examples that are ever seen."""
+        return examples[np.asarray(self.weights)[self.corpora[examples]] > 0]
+
+    def draw(self, examples: Indices, seed: int, epoch: int) -> Indices:
+        """Return the examples of one epoch: all as often as the weight is whole, and a share drawn for the rest of it.
+
+        A pure function of its arguments, so that a run that goes on draws what it would have drawn.
+        """
+        generator = np.random.default_rng((seed, epoch, 1))
+        drawn: list[Indices] = []
+        for number, weight in enumerate(self.weights):
+            own = examples[self.corpora[examples] == number]
+            drawn += [own] * int(weight)
+            drawn.append(generator.permutation(own)[: math.ceil((weight % 1) * len(own))])
+        return np.concatenate(drawn)
 
 
 def usable_examples(lengths: Lengths, max_tokens_per_sentence: int) -> Indices:

@@ -37,7 +37,8 @@ def _as_json(one: str | OneCorpus) -> Any:
     """Return what prepared data depend on of a file, or of one of several corpora: neither its name nor its weight."""
     if isinstance(one, str):
         return one
-    return {key: value for key, value in one.as_written().items() if key not in _SETTINGS_OF_PLACE | _SETTINGS_OF_TRAINING}
+    unused = _SETTINGS_OF_PLACE | _SETTINGS_OF_TRAINING
+    return {key: value for key, value in one.as_written().items() if key not in unused}
 
 
 def changed_settings(old: Settings, new: Settings) -> list[str]:

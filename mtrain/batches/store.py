@@ -2,6 +2,7 @@
 
     train.source.txt  train.target.txt     the pairs that are trained on; dev and test as they were read
     train.groups.txt                       what each pair belongs to, where the corpus says it
+    train.corpora                          the number of each pair's corpus, where there are several (uint8)
     train.source.ids                       all token ids of a side, one after the other (uint16, or uint32 if need be)
     train.source.ends.npy                  where each example ends in them (int64)
     tokenizer.model                        SentencePiece; or tokenizer.source.model and tokenizer.target.model
@@ -26,7 +27,7 @@ from mtrain.batches.settings import SEED, Settings, changed_settings, prepare_se
 from mtrain.config.schema import CorpusConfig, TokenizerConfig
 from mtrain.console import progress
 from mtrain.corpus.inputs import Input
-from mtrain.corpus.pair_files import groups_file, text_file
+from mtrain.corpus.pair_files import corpora_file, groups_file, text_file
 from mtrain.corpus.sources import SIDES, SPLITS, Side, Split
 from mtrain.corpus.text_files import read_lines
 from mtrain.errors import PreparedDataError
@@ -143,6 +144,17 @@ class Prepared:
         file = groups_file(self.folder, split)
         return list(read_lines(file)) if file.name in self.manifest.files else []
 
+    def corpora(self, split: Split) -> NDArray[np.uint8]:
+        """Return the number of the corpus that each pair of a split is from."""
+        file = corpora_file(self.folder, split)
+        if file.name in self.manifest.files:
+            return np.fromfile(file, dtype=np.uint8)
+        return np.zeros(self.manifest.pairs[split], dtype=np.uint8)
+
+    def tags(self, split: Split, of_corpora: Sequence[str]) -> list[str]:
+        """Return the tag of each pair of a split, given those of its corpora."""
+        return [of_corpora[number] for number in self.corpora(split)]
+
     def text(self, split: Split, side: Side) -> Lines:
         """Return the same text for reading a line here and there of a file that is too large to be held."""
         return Lines(text_file(self.folder, split, side))
@@ -223,8 +235,8 @@ def read_prepared(folder: Path) -> Prepared:
 def prepared_names() -> set[str]:
     """Return the names of all files that a prepared folder can hold."""
     each = (maker(Path(), split, side) for maker in _PER_SIDE for split in SPLITS for side in SIDES)
-    groups = (groups_file(Path(), split) for split in SPLITS)
-    return {_MANIFEST, REPORT, *TOKENIZER_NAMES, *(file.name for file in (*each, *groups))}
+    perhaps = (maker(Path(), split) for maker in (groups_file, corpora_file) for split in SPLITS)
+    return {_MANIFEST, REPORT, *TOKENIZER_NAMES, *(file.name for file in (*each, *perhaps))}
 
 
 def _ids_file(folder: Path, split: Split, side: Side) -> Path:

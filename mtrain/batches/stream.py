@@ -5,7 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from mtrain.batches.augment import Augmentation, EpochExamples
 from mtrain.batches.collate import Batch, collate
-from mtrain.batches.sampler import Indices, Lengths, epoch_batches, length_batches, usable_examples
+from mtrain.batches.sampler import Indices, Lengths, Mixture, epoch_batches, length_batches, usable_examples
 from mtrain.batches.store import Examples
 from mtrain.config.schema import BatchesConfig
 
@@ -32,26 +32,30 @@ class TrainingStream:
 
     A thread assembles ahead what the next two calls of `take` are likely to ask for, and orders the next epoch.
     `seconds_waited` is the time that `take` has had to wait for it. Not for several threads to call at once.
+    Without a `mixture` each epoch sees every example once.
     """
 
     def __init__(
-        self, examples: Examples, config: BatchesConfig, seed: int, augmentation: Augmentation | None = None
+        self,
+        examples: Examples,
+        config: BatchesConfig,
+        seed: int,
+        augmentation: Augmentation | None = None,
+        mixture: Mixture | None = None,
     ) -> None:
         self._examples = examples
         self._config = config
         self._seed = seed
         self._augmentation = augmentation
         self._lengths = model_lengths(examples)
-        self._usable = usable_examples(self._lengths, config.max_tokens_per_sentence)
+        self._mixture = mixture
+        usable = usable_examples(self._lengths, config.max_tokens_per_sentence)
+        self.left_out = len(examples) - len(usable)  # longer than the limit, never trained on
+        self._usable = mixture.seen(usable) if mixture else usable
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="batches")
         self._orders: dict[int, Future[list[Indices]]] = {}
         self._ahead: dict[tuple[int, int], Future[Batch]] = {}
         self.seconds_waited = 0.0
-
-    @property
-    def left_out(self) -> int:
-        """Examples longer than the limit, which are never trained on."""
-        return len(self._examples) - len(self._usable)
 
     def __len__(self) -> int:
         return len(self._usable)
@@ -107,8 +111,9 @@ class TrainingStream:
 
     def _order(self, epoch: int) -> Future[list[Indices]]:
         if epoch not in self._orders:
-            budget = self._config.max_tokens_per_batch
-            self._orders[epoch] = self._worker.submit(
-                epoch_batches, self._lengths, self._usable, budget, self._seed, epoch
-            )
+            self._orders[epoch] = self._worker.submit(self._batches, epoch)
         return self._orders[epoch]
+
+    def _batches(self, epoch: int) -> list[Indices]:
+        examples = self._mixture.draw(self._usable, self._seed, epoch) if self._mixture else self._usable
+        return epoch_batches(self._lengths, examples, self._config.max_tokens_per_batch, self._seed, epoch)

@@ -126,6 +126,9 @@ def translate(
     prefixes: Annotated[
         Path | None, typer.Option("--prefixes", metavar="FILE", help="What each translation has to begin with.")
     ] = None,
+    tag: Annotated[
+        str, typer.Option("--tag", metavar="NAME", help="Translate as the corpus of this tag was (corpus.train).")
+    ] = "",
     unbuffered: Annotated[
         bool, typer.Option("--unbuffered", help="Write each line before the next one is read, as in a dialogue.")
     ] = False,
@@ -146,7 +149,7 @@ def translate(
         from mtrain.commands.translate import Wanted
         from mtrain.commands.translate import translate as run_translate
 
-        wanted = Wanted(output, nbest, scores, alignment, report, prefixes, unbuffered)
+        wanted = Wanted(output, nbest, scores, alignment, report, prefixes, tag, unbuffered)
         run_translate(settings, files or [], model or [], wanted)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 
 from mtrain.batches.augment import make_augmentation
+from mtrain.batches.sampler import Mixture
 from mtrain.batches.store import Prepared, open_prepared
 from mtrain.batches.stream import TrainingStream, fixed_batches
 from mtrain.commands.length_penalty import some_of_dev, tuned
@@ -16,7 +17,7 @@ from mtrain.commands.start_from import start_from
 from mtrain.config.load import dump_config
 from mtrain.config.schema import Config, RunConfig, TrainingConfig
 from mtrain.console import be_silent, progress_bar, say, warn
-from mtrain.corpus.sources import SIDES
+from mtrain.corpus.sources import SIDES, entries, tags
 from mtrain.decoding.translator import Translator
 from mtrain.errors import CheckpointError, ConfigError, PreparedDataError, TrainingError
 from mtrain.evaluation.metrics import score
@@ -165,7 +166,8 @@ def _training(
             f"{processes.count} processes. Set it to a multiple of {processes.count}."
         )
     augmentation = make_augmentation(prepared, tokenizers, config.batches, config.run.seed)
-    stream = TrainingStream(prepared.examples("train"), config.batches, config.run.seed, augmentation)
+    mixture = _mixture(config, prepared)
+    stream = TrainingStream(prepared.examples("train"), config.batches, config.run.seed, augmentation, mixture)
     if len(stream) == 0:
         raise TrainingError(
             f"{config.corpus.folder}: every training pair has a side of more than "
@@ -184,6 +186,12 @@ def _training(
     validator = _validator(config, prepared, tokenizers, precision)
     checkpoints = Checkpoints(run / "checkpoints", _fingerprint(config, prepared, precision), section.keep_checkpoints)
     return Training(section, stream, tokenizers, model, updater, validator, checkpoints, processes, run)
+
+
+def _mixture(config: Config, prepared: Prepared) -> Mixture | None:
+    """Return how often an epoch sees each of the corpora; None where it sees all of them once."""
+    weights = tuple(one.weight for one in entries(config.corpus, "train"))
+    return None if set(weights) == {1.0} else Mixture(prepared.corpora("train"), weights)
 
 
 def _loss(
@@ -208,6 +216,7 @@ def _fingerprint(config: Config, prepared: Prepared, precision: torch.dtype) -> 
         "run.seed": config.run.seed,
         **{f"model.{key}": value for key, value in asdict(config.model).items()},
         **{f"batches.{key}": value for key, value in asdict(config.batches).items()},
+        **({"weights of corpus.train": str(list(mixture.weights))} if (mixture := _mixture(config, prepared)) else {}),
         **{f"training.{key}": value for key, value in training.items() if key not in _FREE_TRAINING_SETTINGS},
         "training.precision": _name(precision),
     }
@@ -224,6 +233,9 @@ def _introduce(config: Config, training: Training, state: TrainingState, machine
         f"{config.run.folder}: {parameters / 1e6:.1f} M parameters, {len(stream):,} training pairs in "
         f"{stream.epoch_length(0):,} batches an epoch, on {machine}"
     )
+    weights = [f"{one.name or ', '.join(one.files)} {one.weight:g}" for one in entries(config.corpus, "train")]
+    if len(weights) > 1:
+        say(f"how often an epoch sees the pairs of each corpus: {'; '.join(weights)}")
     if stream.left_out:
         limit = config.batches.max_tokens_per_sentence
         warn(f"{stream.left_out:,} training pairs with over {limit} tokens on a side are left out")
@@ -235,7 +247,7 @@ def _validator(config: Config, prepared: Prepared, tokenizers: Tokenizers, preci
     if len(prepared.examples("dev")) == 0:
         raise PreparedDataError(f"{config.corpus.folder}: the dev split is empty. Set corpus.dev, or corpus.dev_pairs.")
     batches = fixed_batches(prepared.examples("dev"), config.batches.max_tokens_per_batch)
-    sources, references = some_of_dev(prepared, config.training.validate_pairs)
+    sources, references, some_tags = some_of_dev(prepared, tags(config.corpus, "dev"), config.training.validate_pairs)
     greedy = replace(config.decoding, method="beam", beam=1)
     language, bleu_tokenizer = config.corpus.target_language, config.evaluation.bleu_tokenizer
     # Scored once here: a language whose tokenizer is not installed should be told now, not after an hour.
@@ -248,7 +260,8 @@ def _validator(config: Config, prepared: Prepared, tokenizers: Tokenizers, preci
             return DevScores(loss, source_gain, None, [])
         these = slice(_SAMPLES_SHOWN if in_short else len(sources))
         with progress_bar("dev BLEU", len(sources[these]), "line") as bar:
-            translations = Translator([model], tokenizers, greedy, language).translate(sources[these], bar.update)
+            translator = Translator([model], tokenizers, greedy, language)
+            translations = translator.translate(sources[these], bar.update, tags=some_tags[these])
         hypotheses = [translation.text for translation in translations]
         scores = score(hypotheses, references[these], None, language, bleu_tokenizer)
         samples = map(Sample, sources, references, hypotheses)

@@ -1,5 +1,6 @@
 """`mtrain prepare`: raw parallel text in; clean, split and numbered sentence pairs out."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import islice
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mtrain.batches.report import PrepareReport, render_report
+from mtrain.batches.report import PrepareReport, Share, render_report
 from mtrain.batches.settings import SEED, Settings, changed_settings, prepare_settings
 from mtrain.batches.store import CURE, REPORT, Examples, prepared_names, read_prepared, write_examples, write_manifest
 from mtrain.batches.survey import survey_side
@@ -16,8 +17,8 @@ from mtrain.console import progress, say, warn
 from mtrain.corpus.assemble import Tally, assemble, missing_splits
 from mtrain.corpus.inputs import changed_inputs, describe_inputs
 from mtrain.corpus.lines import normalise
-from mtrain.corpus.pair_files import text_file, written_pairs
-from mtrain.corpus.sources import SIDES, SPLITS, Side, Split
+from mtrain.corpus.pair_files import text_file, written_corpora, written_pairs
+from mtrain.corpus.sources import SIDES, SPLITS, Side, Split, tags
 from mtrain.corpus.text_files import read_lines
 from mtrain.errors import PreparedDataError
 from mtrain.storage import folder_written_whole, held_alone, standing_folder
@@ -42,14 +43,22 @@ def prepare(config: Config) -> None:
 
 def _prepare(config: Config, folder: Path) -> None:
     taken_over = _taken_over(config.tokenizer.take_from)
+    tags_of = {split: tags(config.corpus, split) for split in SPLITS}
+    if taken_over:
+        _check_tags(taken_over, tags_of, config.tokenizer.take_from)
     with folder_written_whole(folder) as making:
         inputs = describe_inputs(config.corpus)
         tally = assemble(config.corpus, config.run.seed, making)
         tokenizers = taken_over or _learn_vocabularies(config.tokenizer, making, tally.pairs["train"])
+        tokenizers = _with_tags(tokenizers, tags_of)
         save_tokenizers(tokenizers, making)
         for split in SPLITS:
             for side in SIDES:
-                _write_ids(making, split, side, tokenizers[side], tally.pairs[split], config.run.threads or _ALL_CORES)
+                tokenizer, threads = tokenizers[side], config.run.threads or _ALL_CORES
+                ids = _encode(making, split, side, tokenizer, tally.pairs[split], threads)
+                if side == "source":
+                    ids = _behind_tags(ids, written_corpora(making, split), tokenizer, tags_of[split])
+                write_examples(ids, making, split, side, tokenizer.vocabulary_size)
         report = _report(config, tally, tokenizers, making)
         (making / REPORT).write_text(render_report(report) + "\n", encoding="utf-8", newline="\n")
         figures = {"pairs": tally.pairs, "report": asdict(report)}
@@ -123,12 +132,42 @@ def _sample(folder: Path, pairs: int, chosen: int, sides: Sequence[Side]) -> Ite
             yield from (getattr(pair, side) for side in sides)
 
 
-def _write_ids(folder: Path, split: Split, side: Side, tokenizer: Tokenizer, pairs: int, threads: int) -> None:
+def _check_tags(tokenizers: Tokenizers, tags_of: dict[Split, list[str]], run: str) -> None:
+    missing = sorted({tag for tags in tags_of.values() for tag in tags if tag} - set(tokenizers["source"].tags))
+    if missing:
+        raise PreparedDataError(
+            f"tokenizer.take_from: the vocabulary of {run} has no tag {missing[0]}, and it cannot grow. Leave the tag "
+            "out of corpus, or train that model with it"
+        )
+
+
+def _with_tags(tokenizers: Tokenizers, tags_of: dict[Split, list[str]]) -> Tokenizers:
+    joint = tokenizers["target"] is tokenizers["source"]
+    source = tokenizers["source"].with_tags(tag for tags in tags_of.values() for tag in tags if tag)
+    return {"source": source, "target": source if joint else tokenizers["target"]}
+
+
+def _behind_tags(
+    blocks: Iterator[list[list[int]]], corpora: Iterator[int], tokenizer: Tokenizer, tags: list[str]
+) -> Iterator[list[list[int]]]:
+    """Give the ids of sources, each behind the tag of its corpus."""
+    heads = [[tokenizer.tags[tag]] if tag else [] for tag in tags]
+    for block in blocks:
+        yield [heads[number] + ids for ids, number in zip(block, corpora, strict=False)]
+
+
+def _encode(
+    folder: Path, split: Split, side: Side, tokenizer: Tokenizer, pairs: int, threads: int
+) -> Iterator[list[list[int]]]:
     lines = progress(read_lines(text_file(folder, split, side)), f"encode {split} {side}", pairs, "line")
     texts = map(normalise, lines)
     blocks = iter(lambda: list(islice(texts, _LINES_AT_ONCE)), [])
-    ids = (tokenizer.encode_batch(block, threads) for block in blocks)
-    write_examples(ids, folder, split, side, tokenizer.vocabulary_size)
+    return (tokenizer.encode_batch(block, threads) for block in blocks)
+
+
+def _shares(tally: Tally, folder: Path) -> list[Share]:
+    kept = Counter(islice(written_corpora(folder, "train"), tally.pairs["train"]))
+    return [Share(name, read, kept[number]) for number, (name, read) in enumerate(tally.corpora)]
 
 
 def _report(config: Config, tally: Tally, tokenizers: Tokenizers, folder: Path) -> PrepareReport:
@@ -137,6 +176,7 @@ def _report(config: Config, tally: Tally, tokenizers: Tokenizers, folder: Path) 
     return PrepareReport(
         languages={"source": config.corpus.source_language, "target": config.corpus.target_language},
         read=tally.read,
+        corpora=_shares(tally, folder),
         mended=tally.mended,
         dropped=tally.dropped,
         pairs=tally.pairs,

@@ -12,7 +12,7 @@ from mtrain.api import LoadedModel, open_models
 from mtrain.batches.store import Prepared, open_prepared
 from mtrain.config.schema import Config
 from mtrain.console import progress_bar, warn
-from mtrain.corpus.sources import Split
+from mtrain.corpus.sources import Split, tags
 from mtrain.decoding.inputs import STDIN, Line, count_all, find_texts, read_all, with_prefixes
 from mtrain.decoding.outputs import each_in_its_place, find_outputs
 from mtrain.decoding.report import Flagged, output_lines, record
@@ -32,7 +32,7 @@ class Wanted:
 
     `output` is a file, or a folder for a file each; `nbest` candidates of each line (0: the best, as a plain line);
     `scores` before the text; files for alignments and for records of all that is known; a file of what each translation
-    has to begin with.
+    has to begin with; the tag of all lines.
     """
 
     output: Path | None = None
@@ -41,6 +41,7 @@ class Wanted:
     alignment: Path | None = None
     report: Path | None = None
     prefixes: Path | None = None
+    tag: str = ""
     unbuffered: bool = False
 
 
@@ -61,6 +62,7 @@ def translate(config: Config, given: Sequence[Path], folders: Sequence[Path], wa
     texts = find_texts(given) if given else [STDIN]
     outputs = find_outputs(given, texts, wanted.output)
     lines = with_prefixes(read_all(texts), wanted.prefixes) if wanted.prefixes else read_all(texts)
+    lines = (line._replace(tag=wanted.tag) for line in lines)
     model = open_run(config, folders)
     asked = _Asked(max(1, wanted.nbest), wanted.alignment is not None, 1 if wanted.unbuffered else _LINES_AT_ONCE)
     with ExitStack() as stack:
@@ -87,7 +89,11 @@ def translate_split(config: Config, split: Split) -> tuple[list[str], list[str],
         raise InputError(f"{config.corpus.folder}: the {split} split is empty. Set corpus.{split}, or {split}_pairs.")
     model = open_run(config, [])
     _check_origin(config, prepared)
-    lines = (Line(text, f"{split}:{number}") for number, text in enumerate(sources, start=1))
+    all_tags = prepared.tags(split, tags(config.corpus, split))
+    lines = (
+        Line(text, f"{split}:{number}", tag=tag)
+        for number, (text, tag) in enumerate(zip(sources, all_tags, strict=True), start=1)
+    )
     translations = _translate(model, lines, len(sources), _Asked())
     return sources, [translation.text for _, translation in translations], references
 
@@ -119,6 +125,7 @@ def _translate(
                 [line.text for line in window],
                 nbest=asked.nbest,
                 prefixes=[line.prefix for line in window],
+                tags=[line.tag for line in window],
                 alignment=asked.alignment,
                 progress=bar.update,
             )

@@ -147,8 +147,8 @@ def _corpora_rules(key: str, corpora: Sequence[OneCorpus]) -> Iterator[BrokenRul
             yield BrokenRule((f"{here}.weight",), f"must be from 0 to {_MOST_TIMES}, found {one.weight:g}")
         elif one.weight != 1 and key != "corpus.train":
             yield BrokenRule((f"{here}.weight",), "only what is trained on has weights; leave it out")
-        if one.tag and not re.fullmatch(r"[\w.-]{1,32}", one.tag):
-            text = f"expects letters, digits, low lines, points and hyphens, 32 at most, found '{one.tag}'"
+        if one.tag and not re.fullmatch(r"[\w.-]{1,24}", one.tag):
+            text = f"expects letters, digits, low lines, points and hyphens, 24 at most, found '{one.tag}'"
             yield BrokenRule((f"{here}.tag",), text)
         yield from _settings_rules(here, one.settings)
 

@@ -38,7 +38,7 @@ def read_override(override: str) -> Entry:
     except (yaml.YAMLError, RecursionError) as error:
         raise ConfigError(f"{head}: is no list; write [a, b]") from error
     mistakes: list[str] = []
-    written = _written_at(node, head, "", mistakes)
+    written = _written_at(node, head, f"{section}.{name}.", mistakes)
     if mistakes:
         raise ConfigError(f"{head}: expects [{{files: [a, b], weight: 2}}, {{files: c}}]")
     return Entry(head, section, name, written)
@@ -126,7 +126,8 @@ def _written_at(node: yaml.Node | None, file: str, prefix: str, mistakes: list[s
     corpora: list[Keys] = []
     for number, one in enumerate(node.value, start=1):
         pairs = _pairs(one, file, f"{prefix}{number}.", mistakes)
-        corpora.append([(head, name, _written(value)) for head, name, value in pairs])
+        if isinstance(one, yaml.MappingNode):
+            corpora.append([(head, name, _written(value)) for head, name, value in pairs])
     return corpora
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from mtrain.config.schema import CorpusConfig
 from mtrain.console import progress
-from mtrain.corpus.cleaning import Cleaner, Dropped, cleaning_rules
+from mtrain.corpus.cleaning import Cleaner, Dropped, cleaning_rules, duplicates
 from mtrain.corpus.lines import normalise
 from mtrain.corpus.pair_files import remove_pairs, write_pairs, written_pairs
-from mtrain.corpus.sources import SPLITS, Pair, Split, entries, read_pairs
+from mtrain.corpus.sources import SPLITS, Pair, Split, entries, read_corpora, settings_for
 from mtrain.corpus.splits import HeldOut, draw_rows
 from mtrain.errors import CorpusError
 
@@ -24,9 +24,13 @@ _HELD_OUT = "held_out"
 
 @dataclass
 class Tally:
-    """What became of the pairs: `read` for train, `dropped` by rule, lines `mended`, `pairs` in each split at last."""
+    """What became of the pairs: `read` for train, `dropped` by rule, lines `mended`, `pairs` in each split at last.
+
+    `corpora` are how many pairs of each corpus of train were read, by their names.
+    """
 
     read: int = 0
+    corpora: list[tuple[str, int]] = field(default_factory=list)
     mended: dict[Split, int] = field(default_factory=dict)
     dropped: dict[str, Dropped] = field(default_factory=dict)
     pairs: dict[Split, int] = field(default_factory=dict)
@@ -58,17 +62,30 @@ def assemble(corpus: CorpusConfig, seed: int, folder: Path) -> Tally:
 
 
 def _copy(corpus: CorpusConfig, split: Split, folder: Path, tally: Tally) -> None:
-    pairs = read_pairs(corpus, split)
-    tally.pairs[split] = write_pairs(progress(pairs, f"read {split}", pairs.total, "pair"), folder, split)
-    tally.mended[split] = pairs.mended
+    corpora = read_corpora(corpus, split)
+    read = (progress(pairs, f"read {pairs.name}", pairs.total, "pair") for pairs in corpora)
+    tally.pairs[split] = write_pairs(chain.from_iterable(read), folder, split)
+    tally.mended[split] = sum(pairs.mended for pairs in corpora)
 
 
 def _clean_train(corpus: CorpusConfig, held_out: HeldOut, folder: Path, tally: Tally) -> None:
-    pairs = read_pairs(corpus, "train")
-    cleaner = Cleaner({**cleaning_rules(corpus), _HELD_OUT: held_out})
-    normalised = map(_normalised, progress(pairs, "read and clean train", pairs.total, "pair"))
-    tally.pairs["train"] = write_pairs(cleaner.keep(normalised), folder, _CLEAN)
-    tally.read, tally.dropped, tally.mended["train"] = cleaner.read, cleaner.dropped, pairs.mended
+    corpora = read_corpora(corpus, "train")
+    repeated = duplicates()
+    cleaners = [
+        Cleaner({**cleaning_rules(settings_for(corpus, one), repeated), _HELD_OUT: held_out})
+        for one in entries(corpus, "train")
+    ]
+    kept = (
+        cleaner.keep(map(_normalised, progress(pairs, f"read and clean {pairs.name}", pairs.total, "pair")))
+        for cleaner, pairs in zip(cleaners, corpora, strict=True)
+    )
+    tally.pairs["train"] = write_pairs(chain.from_iterable(kept), folder, _CLEAN)
+    tally.mended["train"] = sum(pairs.mended for pairs in corpora)
+    tally.corpora = [(pairs.name, cleaner.read) for pairs, cleaner in zip(corpora, cleaners, strict=True)]
+    tally.read = sum(cleaner.read for cleaner in cleaners)
+    for cleaner in cleaners:
+        for name, dropped in cleaner.dropped.items():
+            tally.dropped.setdefault(name, Dropped()).add(dropped)
 
 
 def _draw(corpus: CorpusConfig, splits: list[Split], seed: int, folder: Path, tally: Tally) -> set[int]:
@@ -96,4 +113,4 @@ def _take_drawn(drawn_rows: set[int], held_out: HeldOut, folder: Path, tally: Ta
 
 
 def _normalised(pair: Pair) -> Pair:
-    return Pair(normalise(pair.source), normalise(pair.target), pair.group)
+    return pair._replace(source=normalise(pair.source), target=normalise(pair.target))

@@ -38,8 +38,11 @@ class Measured(NamedTuple):
 Rule = Callable[[Measured], bool]
 
 
-def cleaning_rules(corpus: CorpusConfig) -> dict[str, Rule]:
-    """Return the rules that this config wants, in the order in which they are asked."""
+def cleaning_rules(corpus: CorpusConfig, repeated: Rule) -> dict[str, Rule]:
+    """Return the rules that this config wants, in the order in which they are asked.
+
+    `repeated` is that against duplicates, which several corpora share.
+    """
     rules = {
         "empty": _empty,
         "too_long": _too_long(corpus.max_units),
@@ -48,7 +51,7 @@ def cleaning_rules(corpus: CorpusConfig) -> dict[str, Rule]:
     if corpus.drop_identical:
         rules["identical"] = _identical
     if corpus.drop_duplicates:
-        rules["duplicate"] = _duplicate()
+        rules["duplicate"] = repeated
     return rules
 
 
@@ -110,7 +113,8 @@ def _identical(pair: Measured) -> bool:
     return pair.source == pair.target
 
 
-def _duplicate() -> Rule:
+def duplicates() -> Rule:
+    """Return the rule against pairs that it has been asked about before."""
     seen: set[int] = set()
 
     def broken(pair: Measured) -> bool:

@@ -35,13 +35,14 @@ class Pair(NamedTuple):
 
 
 class Pairs:
-    """The pairs of one corpus, to be read once.
+    """The pairs of one corpus, by the `name` it has in reports, to be read once.
 
     `total` is how many there are, as far as that can be known beforehand; `mended` counts the lines in which a stray
     control became a space.
     """
 
-    def __init__(self, name: str, corpus: int, total: int | None, rows: Iterable[Row]) -> None:
+    def __init__(self, key: str, name: str, corpus: int, total: int | None, rows: Iterable[Row]) -> None:
+        self._key = key
         self.name = name
         self.total = total
         self.mended = 0
@@ -57,7 +58,7 @@ class Pairs:
             make = self._mend if stray_in("".join(chain.from_iterable(block))) else self._pair
             yield from map(make, block)
         if empty:
-            raise CorpusError(f"{self.name} holds not a single pair")
+            raise CorpusError(f"{self._key}: {self.name} holds not a single pair")
 
     def _pair(self, row: Row) -> Pair:
         return Pair(*row, self._corpus)
@@ -73,6 +74,11 @@ def entries(corpus: CorpusConfig, split: Split) -> tuple[OneCorpus, ...]:
     given = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}[split]
     files = tuple(one for one in given if isinstance(one, str))
     return (OneCorpus(files),) if files else tuple(one for one in given if isinstance(one, OneCorpus))
+
+
+def tags(corpus: CorpusConfig, split: Split) -> list[str]:
+    """Return the tag of each corpus of a split, or of train where the split is taken out of that; empty: none."""
+    return [one.tag for one in entries(corpus, split) or entries(corpus, "train")]
 
 
 def settings_for(corpus: CorpusConfig, one: OneCorpus) -> CorpusConfig:
@@ -117,8 +123,8 @@ def _read(corpus: CorpusConfig, split: Split, number: int, one: OneCorpus) -> Pa
     found = [_rows(item, settings, split) for item in find_items(settings, one.files, f"corpus.{split}")]
     totals = [total for total, _ in found if total is not None]
     total = sum(totals) if len(totals) == len(found) else None
-    name = f"corpus.{split}: {one.name or ', '.join(one.files)}"
-    return Pairs(name, number, total, chain.from_iterable(rows for _, rows in found))
+    name = one.name or ", ".join(one.files)
+    return Pairs(f"corpus.{split}", name, number, total, chain.from_iterable(rows for _, rows in found))
 
 
 def _rows(item: Item, corpus: CorpusConfig, split: Split) -> Rows:

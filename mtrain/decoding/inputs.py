@@ -13,12 +13,13 @@ from mtrain.errors import InputError
 
 
 class Line(NamedTuple):
-    """A line, where it stands, in which of several texts, and what its translation has to begin with."""
+    """A line, where it stands, in which of several texts, what its translation has to begin with, and its tag."""
 
     text: str
     place: str
     of_text: int = 0
     prefix: str = ""
+    tag: str = ""
 
 
 @dataclass(frozen=True)

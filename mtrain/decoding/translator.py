@@ -49,15 +49,18 @@ class Translator:
         best: int = 1,
         prefixes: Sequence[str] = (),
         aligned: bool = False,
+        tags: Sequence[str] = (),
     ) -> list[Translation]:
         """Return a translation a line, in order; an empty line gives an empty translation.
 
         `progress` is told how many more lines, or parts of long ones, are done; `best` is how many candidates of each
-        are wanted; `prefixes` are what each translation has to begin with; `aligned` asks for alignments as well.
+        are wanted; `prefixes` are what each translation has to begin with; `aligned` asks for alignments as well;
+        `tags` are put before the sources, as training has put them before those of a corpus.
         """
         check_candidates(self._config, best)
         texts = [normalise(line) for line in lines]
-        parts_of = [self._parts(text) for text in texts]
+        tag_of = [self._tag(tag) for tag in tags] or [[] for _ in lines]
+        parts_of = [self._parts(text, tag) for text, tag in zip(texts, tag_of, strict=True)]
         prefix_of = [self._target.encode(normalise(prefix)) for prefix in prefixes] or [[] for _ in lines]
         starts: list[Ids] = []
         for parts, prefix in zip(parts_of, prefix_of, strict=True):
@@ -73,15 +76,22 @@ class Translator:
             begin += len(parts)
         return results
 
-    def _parts(self, text: str) -> list[Ids]:
+    def _tag(self, tag: str) -> Ids:
+        known = self._source.tags
+        if tag and tag not in known:
+            there = f"it knows {', '.join(known)}" if known else "it knows none (corpus.train: tag)"
+            raise InputError(f"this model has been trained without the tag {tag}; {there}")
+        return [known[tag]] if tag else []
+
+    def _parts(self, text: str, tag: Ids) -> list[Ids]:
         if not text:
             return []
         ids = self._source.encode(text)
-        limit = self._config.max_source_tokens
+        limit = self._config.max_source_tokens - len(tag)
         if len(ids) <= limit:
-            return [ids]
+            return [tag + ids]
         parts = split_text(text, lambda part: len(self._source.encode(part)), limit)
-        return [self._source.encode(part.strip()) for part in parts if part.strip()]
+        return [tag + self._source.encode(part.strip()) for part in parts if part.strip()]
 
     def _translation(
         self,

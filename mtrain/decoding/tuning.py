@@ -57,14 +57,15 @@ def translations_by_penalty(
     tokenizers: Tokenizers,
     config: DecodingConfig,
     target_language: str,
-    lines: Sequence[str],
+    lines: tuple[Sequence[str], Sequence[str]],
     progress: Callable[[int], object],
 ) -> dict[float, list[str]]:
-    """Return, for each of `PENALTIES`, how a beam search with it translates the lines."""
+    """Return, for each of `PENALTIES`, how a beam search with it translates the lines, given with their tags."""
     search = _RankedAnew(model, config)
     translator = Translator([model], tokenizers, config, target_language, search)
+    texts, tags = lines
     found = {}
     for penalty in PENALTIES:
         search.length_penalty = penalty
-        found[penalty] = [translation.text for translation in translator.translate(lines, progress)]
+        found[penalty] = [translation.text for translation in translator.translate(texts, progress, tags=tags)]
     return found

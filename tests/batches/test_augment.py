@@ -147,3 +147,17 @@ def test_what_grows_beyond_the_limit_stays_as_it_is_stored(prepared: Prepared, e
     assert list(examples.target(longest)) == list(stored.target(longest))
     free = epoch_of(bpe_dropout=0.5, max_tokens_per_sentence=10 * limit)
     assert max(len(free.target(i)) for i in range(len(stored) - 1)) >= limit
+
+
+def test_a_tag_stays_before_what_is_encoded_anew(prepared: Prepared, tokenizers: Tokenizers) -> None:
+    tagged = {**tokenizers, "source": tokenizers["source"].with_tags(["news"])}
+    tag = tagged["source"].tags["news"]
+    augmentation = make_augmentation(prepared, tagged, BatchesConfig(bpe_dropout=0.9, strip_punctuation=0.5), 1)
+    assert augmentation
+    changed = 0
+    for index in range(50):
+        stored = prepared.examples("train").source(index).tolist()
+        with_tag = list(augmentation.new_ids(0, "source", index, [tag, *stored]))
+        assert with_tag == [tag, *augmentation.new_ids(0, "source", index, stored)]
+        changed += with_tag != [tag, *stored]
+    assert changed > 20

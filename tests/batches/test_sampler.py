@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mtrain.batches.sampler import Lengths, epoch_batches, length_batches, source_batches, usable_examples
+from mtrain.batches.sampler import Lengths, Mixture, epoch_batches, length_batches, source_batches, usable_examples
 
 
 @pytest.fixture
@@ -68,3 +68,24 @@ def test_decoding_starts_with_the_longest_and_misses_none():
     assert batches[0].tolist() in ([1, 3], [3, 1])
     assert sorted(np.concatenate(batches).tolist()) == [0, 1, 2, 3, 4]
     assert source_batches([], 64) == []
+
+
+def test_an_epoch_sees_each_corpus_as_often_as_its_weight_says():
+    corpora = np.repeat(np.arange(5, dtype=np.uint8), [100, 100, 101, 100, 3])
+    mixture = Mixture(corpora, (1.0, 2.0, 0.5, 0.0, 1.01))
+    examples = np.arange(len(corpora))[1:]  # the first is too long, say
+    epochs = [mixture.draw(examples, seed=1, epoch=epoch) for epoch in range(30)]
+    for drawn in epochs:
+        times = np.bincount(drawn, minlength=len(corpora))
+        assert times[0] == 0
+        assert set(times[1:100]) == {1}
+        assert set(times[100:200]) == {2}
+        assert sorted(set(times[200:301])) == [0, 1]
+        assert times[200:301].sum() == 51
+        assert times[301:401].sum() == 0
+        assert times[401:].sum() == 4
+    assert np.array_equal(epochs[7], mixture.draw(examples, seed=1, epoch=7))
+    assert not np.array_equal(epochs[7], mixture.draw(examples, seed=2, epoch=7))
+    seen = np.bincount(np.concatenate(epochs), minlength=len(corpora))[200:301]
+    assert seen.min() > 5  # drawn afresh each epoch
+    assert np.array_equal(mixture.seen(examples), examples[corpora[examples] != 3])

@@ -94,7 +94,8 @@ def test_a_prepared_folder_opens(prepared: Path) -> None:
     assert opened.examples("dev").source(0).tolist() == [4, 5, 6]
     assert opened.lines("test", "source") == ["一", ""]
     assert opened.lines("test", "target") == ["one", "　two "]
-    others = {"tokenizer.source.model", "tokenizer.target.model", *(f"{split}.groups.txt" for split in SPLITS)}
+    perhaps = {f"{split}.{what}" for split in SPLITS for what in ("groups.txt", "corpora")}
+    others = {"tokenizer.source.model", "tokenizer.target.model", *perhaps}
     assert {file.name for file in prepared.iterdir()} == prepared_names() - others
 
 

@@ -20,7 +20,7 @@ import torch
 from mtrain.batches import stream as stream_module
 from mtrain.batches.augment import make_augmentation
 from mtrain.batches.collate import Batch
-from mtrain.batches.sampler import Lengths, epoch_batches, usable_examples
+from mtrain.batches.sampler import Lengths, Mixture, epoch_batches, usable_examples
 from mtrain.batches.store import Examples, Prepared
 from mtrain.batches.stream import TrainingStream, collate_examples, model_lengths
 from mtrain.config.schema import BatchesConfig
@@ -208,3 +208,27 @@ def test_hardly_anything_is_padded_in_a_real_corpus() -> None:
     batches = epoch_batches(lengths, usable, 4096, seed=1, epoch=0)
     padded = sum(len(batch) * int(side[batch].max()) for batch in batches for side in sides)
     assert 1 - sum(int(side[usable].sum()) for side in sides) / padded < 0.03
+
+
+def test_a_mixture_is_the_same_in_whatever_order_it_is_asked(prepared: Prepared) -> None:
+    count = len(prepared.examples("train"))
+    corpora = (np.arange(count) % 3).astype(np.uint8)
+
+    def make(weights: tuple[float, ...]) -> TrainingStream:
+        config = BatchesConfig(**LIMITS)  # type: ignore[arg-type]
+        return TrainingStream(prepared.examples("train"), config, 1, None, Mixture(corpora, weights))
+
+    stream = make((0.0, 1.5, 2.0))
+    epochs = [whole_epoch(stream, epoch, 3) for epoch in range(3)]
+    again = make((0.0, 1.5, 2.0))
+    for epoch in (2, 0):
+        assert_equal(whole_epoch(again, epoch, 5), epochs[epoch])
+    usable = usable_examples(model_lengths(prepared.examples("train")), 80)
+    assert stream.left_out == count - len(usable)
+    assert len(stream) == np.count_nonzero(corpora[usable])
+    sentences = sum(len(batch.tgt_in_BT) for batch in epochs[0])
+    counts = np.bincount(corpora[usable])
+    assert sentences == counts[1] + -(-counts[1] // 2) + 2 * counts[2]
+    plain, weighed = TrainingStream(prepared.examples("train"), BatchesConfig(), 1), make((1.0, 1.0, 1.0))
+    assert sum(len(batch.tgt_in_BT) for batch in whole_epoch(weighed, 0, 9)) == len(usable)
+    assert len(plain) >= len(usable)

@@ -3,7 +3,7 @@
 import pytest
 
 from mtrain.config.schema import CorpusConfig
-from mtrain.corpus.cleaning import Cleaner, cleaning_rules, count_units
+from mtrain.corpus.cleaning import Cleaner, cleaning_rules, count_units, duplicates
 from mtrain.corpus.sources import Pair
 
 
@@ -40,7 +40,7 @@ def test_units(text: str, units: int) -> None:
 )
 def test_each_rule_drops_its_own_and_nothing_near_it(rule: str, bad: Pair, good: Pair) -> None:
     corpus = CorpusConfig(max_units=20, max_length_ratio=2.0, drop_identical=True, drop_duplicates=True)
-    cleaner = Cleaner(cleaning_rules(corpus))
+    cleaner = Cleaner(cleaning_rules(corpus, duplicates()))
     first = Pair("先", "first")
     assert list(cleaner.keep([first, bad, good])) == [first, good]
     dropped = {name: drop for name, drop in cleaner.dropped.items() if drop.pairs}
@@ -51,13 +51,13 @@ def test_each_rule_drops_its_own_and_nothing_near_it(rule: str, bad: Pair, good:
 
 def test_rules_are_switched_off_by_their_settings() -> None:
     pairs = [Pair("一", "一"), Pair("一", "一")]
-    off = Cleaner(cleaning_rules(CorpusConfig(drop_identical=False, drop_duplicates=False)))
+    off = Cleaner(cleaning_rules(CorpusConfig(drop_identical=False, drop_duplicates=False), duplicates()))
     assert list(off.keep(pairs)) == pairs
     assert set(off.dropped) == {"empty", "too_long", "length_ratio"}
 
 
 def test_the_example_is_the_first_one() -> None:
-    cleaner = Cleaner(cleaning_rules(CorpusConfig()))
+    cleaner = Cleaner(cleaning_rules(CorpusConfig(), duplicates()))
     list(cleaner.keep([Pair("一", ""), Pair("", "two")]))
     assert cleaner.dropped["empty"].pairs == 2
     assert cleaner.dropped["empty"].example == ("一", "")

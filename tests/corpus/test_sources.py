@@ -264,6 +264,19 @@ def test_hub_saved_to_disk(hub: Path, read: Reader) -> None:
     assert read("hub:saved") == read("hub:several") == [Pair("一", "one")]
 
 
+def test_hub_streamed(hub: Path, read: Reader) -> None:
+    import datasets
+
+    datasets.Dataset.from_dict({"zh": ["一"], "en": ["one"]}).save_to_disk(str(hub.parent / "saved"))
+    for entry, expected in (("hub:news:validation", PAIRS[:1]), ("hub:saved", [Pair("一", "one")])):
+        corpus = CorpusConfig(root=str(hub.parent), train=(entry,), streaming=True)
+        pairs = read_pairs(corpus, "train")
+        assert (pairs.total, list(pairs)) == (None, expected)
+    corpus = CorpusConfig(root=str(hub.parent), train=("hub:news",), streaming=True, target_column="fr")
+    with pytest.raises(CorpusError, match=r"no column fr .*there are: translation.zh, translation.en"):
+        read_pairs(corpus, "train")
+
+
 def test_hub_column_with_a_point_in_its_name(hub: Path, read: Reader) -> None:
     import datasets
 
