@@ -132,6 +132,9 @@ def translate(
     unbuffered: Annotated[
         bool, typer.Option("--unbuffered", help="Write each line before the next one is read, as in a dialogue.")
     ] = False,
+    interactive: Annotated[
+        bool, typer.Option("--interactive", "-i", help="Translate lines as you type them, with candidates and flags.")
+    ] = False,
     config: ConfigOption = "",
     overrides: SetOption = None,
     debug: DebugOption = False,
@@ -143,14 +146,16 @@ def translate(
       echo 今天天气很好。 | mtrain translate
       mtrain translate news.zh --output news.en --config zh-en-small --set decoding.beam=1
       mtrain translate chapters --output translated
+      mtrain translate --interactive
     """
     with errors_in_one_line(debug):
         settings = settings_of(model[0] if model else None, config, overrides)
+        from mtrain.commands.interactive import converse
         from mtrain.commands.translate import Wanted
         from mtrain.commands.translate import translate as run_translate
 
         wanted = Wanted(output, nbest, scores, alignment, report, prefixes, tag, unbuffered)
-        run_translate(settings, files or [], model or [], wanted)
+        (converse if interactive else run_translate)(settings, files or [], model or [], wanted)
 
 
 @app.command()

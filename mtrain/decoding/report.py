@@ -39,6 +39,14 @@ def record(translation: Translation, place: str) -> str:
     return json.dumps(known, ensure_ascii=False) + "\n"
 
 
+def answer(translation: Translation) -> str:
+    """Return what somebody who has typed a line sees: candidates with scores, best first, and the flags of the best."""
+    lines = [f"{candidate.score:8.3f}  {candidate.text}" for candidate in translation.candidates]
+    if translation.flags:
+        lines.append(f"   flags  {', '.join(translation.flags)}")
+    return "\n".join(lines)
+
+
 class Places:
     """Which lines of a whole input are odd, and how: `meanings` says it in words for each kind of oddity."""
 
