@@ -34,7 +34,7 @@ def readme(request, root):
 
 def test_both_languages_have_the_same_commands_settings_and_outline(root):
     english, chinese = ((root / name).read_text("utf-8") for name in LANGUAGES)
-    for language in ("bash", "yaml"):
+    for language in ("bash", "yaml", "python"):
         assert blocks(english, language) == blocks(chinese, language)
     for mark in (r"^#+ ", r"^\|", r"^\d\. "):
         assert len(re.findall(mark, english, re.MULTILINE)) == len(re.findall(mark, chinese, re.MULTILINE))
@@ -86,5 +86,9 @@ def test_every_mtrain_command_runs(root, tmp_path):
     for command in ran:
         done = subprocess.run(command, shell=True, cwd=tmp_path, env=environment, capture_output=True, check=False)
         assert done.returncode == 0, f"{command}\n{done.stderr.decode()}"
+    (program,) = blocks(text, "python")
+    python = [sys.executable, "-c", program]
+    done = subprocess.run(python, cwd=tmp_path, env=environment, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
     assert (tmp_path / "translations.en").read_text("utf-8").count("\n") == 500
     assert Path(tmp_path / "runs" / "my" / "scores.json").is_file()

@@ -133,7 +133,7 @@ def translate(
         bool, typer.Option("--unbuffered", help="Write each line before the next one is read, as in a dialogue.")
     ] = False,
     interactive: Annotated[
-        bool, typer.Option("--interactive", "-i", help="Translate lines as you type them, with candidates and flags.")
+        bool, typer.Option("--interactive", "-i", help="Translate lines as you type them.")
     ] = False,
     config: ConfigOption = "",
     overrides: SetOption = None,
