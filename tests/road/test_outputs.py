@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from mtrain.api import LoadedModel
 from mtrain.commands.translate import Wanted, translate
 from mtrain.config.load import load_config
+from mtrain.decoding.inputs import read_all
 from mtrain.errors import InputError
 
 LINES = ["123", "", "98765", "犇4"]
@@ -109,3 +111,25 @@ def test_unbuffered_each_line_is_answered_before_the_next_is_read(trained):
             assert process.stdout.readline().endswith(b"\n")
         process.stdin.close()
         assert process.wait() == 0
+
+
+def test_no_more_is_read_than_is_translated_at_once(trained, lines, tmp_path, monkeypatch):
+    lines.write_text("1\n" * 20, "utf-8")
+    read, seen = [], []
+
+    def counting(texts):
+        for line in read_all(texts):
+            read.append(line)
+            yield line
+
+    translate_lines = LoadedModel.translate
+
+    def noting(model, texts, **asked):
+        seen.append((len(read), len(texts)))
+        return translate_lines(model, texts, **asked)
+
+    monkeypatch.setattr("mtrain.commands.translate._LINES_AT_ONCE", 6)
+    monkeypatch.setattr("mtrain.commands.translate.read_all", counting)
+    monkeypatch.setattr(LoadedModel, "translate", noting)
+    written(trained, lines, tmp_path)
+    assert seen == [(6, 6), (12, 6), (18, 6), (20, 2)]
