@@ -3,6 +3,8 @@
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 
+import numpy as np
+
 from mtrain.batches.augment import Augmentation, EpochExamples
 from mtrain.batches.collate import Batch, collate
 from mtrain.batches.sampler import Indices, Lengths, Mixture, epoch_batches, length_batches, usable_examples
@@ -20,11 +22,11 @@ def collate_examples(examples: Examples | EpochExamples, indices: Indices) -> Ba
     return collate([examples.source(i) for i in indices], [examples.target(i) for i in indices])
 
 
-def fixed_batches(examples: Examples, max_tokens: int) -> list[Batch]:
-    """Return all examples, however long, in batches of like length: what validation goes through each time."""
-    lengths = model_lengths(examples)
-    everything = usable_examples(lengths, int(lengths.longest_side.max()))
-    return [collate_examples(examples, batch) for batch in length_batches(lengths, everything, max_tokens, everything)]
+def fixed_batches(examples: Examples, max_tokens: int, rows: Indices | None = None) -> list[Batch]:
+    """Return all examples, or those of `rows`, in batches of like length: what validation goes through each time."""
+    these = np.arange(len(examples)) if rows is None else rows
+    batches = length_batches(model_lengths(examples), these, max_tokens, these)
+    return [collate_examples(examples, batch) for batch in batches]
 
 
 class TrainingStream:

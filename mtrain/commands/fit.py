@@ -11,16 +11,15 @@ import torch
 from mtrain.batches.augment import make_augmentation
 from mtrain.batches.sampler import Mixture
 from mtrain.batches.store import Prepared, open_prepared
-from mtrain.batches.stream import TrainingStream, fixed_batches
-from mtrain.commands.length_penalty import some_of_dev, tuned
+from mtrain.batches.stream import TrainingStream
+from mtrain.commands.length_penalty import tuned
 from mtrain.commands.start_from import start_from
+from mtrain.commands.validator import make_validator
 from mtrain.config.load import dump_config
 from mtrain.config.schema import Config, RunConfig, TrainingConfig
-from mtrain.console import be_silent, progress_bar, say, warn
-from mtrain.corpus.sources import SIDES, entries, tags
-from mtrain.decoding.translator import Translator
-from mtrain.errors import CheckpointError, ConfigError, PreparedDataError, TrainingError
-from mtrain.evaluation.metrics import score
+from mtrain.console import be_silent, say, warn
+from mtrain.corpus.sources import SIDES, entries
+from mtrain.errors import CheckpointError, ConfigError, TrainingError
 from mtrain.model.build import build_model
 from mtrain.model.bundle import Bundle, save_bundle, whole_origin
 from mtrain.model.transformer import Transformer
@@ -30,7 +29,7 @@ from mtrain.storage import held_alone, write_whole
 from mtrain.tokenizer import Tokenizers
 from mtrain.training.checkpoint import Checkpoints, Fingerprint
 from mtrain.training.choice import choose_weights
-from mtrain.training.compilation import compile_layers, uncompiled
+from mtrain.training.compilation import compile_layers
 from mtrain.training.loop import Training
 from mtrain.training.loop import fit as fit_model
 from mtrain.training.moving_average import MovingAverage
@@ -41,7 +40,6 @@ from mtrain.training.processes import Processes, join_processes, leave_processes
 from mtrain.training.sharding import share_out
 from mtrain.training.state import TrainingState, stop_reason
 from mtrain.training.step import BatchLoss, Updater
-from mtrain.training.validation import DevScores, Sample, Validator, dev_losses
 
 # Settings of training that may change when an interrupted or finished run goes on: none of them touches an update that
 # has been made. (The ends of the run do touch the learning rate of those to come, where there is a cooldown.)
@@ -50,6 +48,7 @@ _FREE_TRAINING_SETTINGS = {
     "max_epochs",
     "max_minutes",
     "patience",
+    "guard_tolerance",
     "distributed",
     "log_every_updates",
     "tensorboard",
@@ -61,7 +60,6 @@ _FREE_TRAINING_SETTINGS = {
     "keep_checkpoints",
     "average_checkpoints",
 }
-_SAMPLES_SHOWN = 3
 
 
 def fit(config: Config) -> None:
@@ -183,7 +181,7 @@ def _training(
         processes,
         MovingAverage(loss.model, section.average_decay) if section.average_decay else None,
     )
-    validator = _validator(config, prepared, tokenizers, precision)
+    validator = make_validator(config, prepared, tokenizers, precision)
     checkpoints = Checkpoints(run / "checkpoints", _fingerprint(config, prepared, precision), section.keep_checkpoints)
     return Training(section, stream, tokenizers, model, updater, validator, checkpoints, processes, run)
 
@@ -241,30 +239,3 @@ def _introduce(config: Config, training: Training, state: TrainingState, machine
         warn(f"{stream.left_out:,} training pairs with over {limit} tokens on a side are left out")
     if state.update:
         say(f"going on from update {state.update:,} (epoch {state.epoch + 1}, {state.seconds / 60:.1f} minutes so far)")
-
-
-def _validator(config: Config, prepared: Prepared, tokenizers: Tokenizers, precision: torch.dtype) -> Validator:
-    if len(prepared.examples("dev")) == 0:
-        raise PreparedDataError(f"{config.corpus.folder}: the dev split is empty. Set corpus.dev, or corpus.dev_pairs.")
-    batches = fixed_batches(prepared.examples("dev"), config.batches.max_tokens_per_batch)
-    sources, references, some_tags = some_of_dev(prepared, tags(config.corpus, "dev"), config.training.validate_pairs)
-    greedy = replace(config.decoding, method="beam", beam=1)
-    language, bleu_tokenizer = config.corpus.target_language, config.evaluation.bleu_tokenizer
-    # Scored once here: a language whose tokenizer is not installed should be told now, not after an hour.
-    one_line = prepared.lines("dev", "target")[:1]
-    score(one_line, one_line, None, language, bleu_tokenizer)
-
-    def validate(model: Transformer, in_short: bool = False) -> DevScores:
-        loss, source_gain = dev_losses(model, batches[:1] if in_short else batches, precision)
-        if not sources:
-            return DevScores(loss, source_gain, None, [])
-        these = slice(_SAMPLES_SHOWN if in_short else len(sources))
-        with progress_bar("dev BLEU", len(sources[these]), "line") as bar:
-            translator = Translator([model], tokenizers, greedy, language)
-            translations = translator.translate(sources[these], bar.update, tags=some_tags[these])
-        hypotheses = [translation.text for translation in translations]
-        scores = score(hypotheses, references[these], None, language, bleu_tokenizer)
-        samples = map(Sample, sources, references, hypotheses)
-        return DevScores(loss, source_gain, scores.bleu, list(samples)[:_SAMPLES_SHOWN])
-
-    return uncompiled(validate)

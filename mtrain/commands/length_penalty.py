@@ -1,12 +1,11 @@
 """What `fit` does once training has ended: find the length penalty with which the model translates dev best."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from mtrain.batches.store import Prepared
+from mtrain.commands.validator import some_of_dev
 from mtrain.config.schema import Config, DecodingConfig
 from mtrain.console import progress_bar, say
-from mtrain.corpus.sources import tags
 from mtrain.decoding.length import UNTUNED
 from mtrain.decoding.tuning import translations_by_penalty
 from mtrain.evaluation.metrics import score
@@ -24,7 +23,7 @@ def tuned(config: Config, model: Transformer, prepared: Prepared, tokenizers: To
     best = UNTUNED
     if config.training.tune_pairs and section.beam > 1:
         language, bleu_tokenizer = config.corpus.target_language, config.evaluation.bleu_tokenizer
-        sources, references, its_tags = some_of_dev(prepared, tags(config.corpus, "dev"), config.training.tune_pairs)
+        sources, references, its_tags = some_of_dev(config, prepared, config.training.tune_pairs)
         with progress_bar("length penalty", len(sources), "line") as bar:
             lines = (sources, its_tags)
             translations = translations_by_penalty(model, tokenizers, section, language, lines, bar.update)
@@ -33,15 +32,3 @@ def tuned(config: Config, model: Transformer, prepared: Prepared, tokenizers: To
         say(f"{render_penalties(scores, best)}\nof {len(sources):,} dev pairs, beam {section.beam}")
     say(f"length penalty of the model: {best:g}")
     return replace(config.decoding, length_penalty=best)
-
-
-def some_of_dev(
-    prepared: Prepared, of_corpora: Sequence[str], count: int
-) -> tuple[list[str], list[str], list[str]]:
-    """Return sources, references and tags, given those of the corpora, of up to `count` dev pairs, spread evenly."""
-    all_lines = prepared.lines("dev", "source"), prepared.lines("dev", "target"), prepared.tags("dev", of_corpora)
-    pairs = len(all_lines[0])
-    count = min(count, pairs)
-    chosen = [index * pairs // count for index in range(count)]
-    sources, references, its_tags = ([lines[i] for i in chosen] for lines in all_lines)
-    return sources, references, its_tags

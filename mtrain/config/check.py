@@ -47,7 +47,7 @@ RANGES = (
         """run.seed run.threads corpus.test_pairs model.head_width
         training.max_updates training.max_epochs training.max_minutes
         training.patience training.save_every_minutes training.weight_decay training.clip_norm training.r_drop
-        training.validate_pairs training.tune_pairs training.average_checkpoints
+        training.guard_tolerance training.validate_pairs training.tune_pairs training.average_checkpoints
         decoding.coverage_penalty decoding.min_length decoding.min_length_factor
         decoding.max_length_extra decoding.no_repeat_ngram decoding.top_k decoding.seed""",
     ),
@@ -216,6 +216,7 @@ def _training_rules(config: Config) -> Iterator[BrokenRule]:
             "training would never stop; set one of training.max_updates, max_epochs and max_minutes above 0",
         )
     yield from _learning_rate_rules(training)
+    yield from _guard_rules(config)
     if training.r_drop > 0 and not _has_dropout(config.model):
         text = f"training.r_drop {training.r_drop:g} compares passes that differ in dropout, and there is none; set 0"
         yield BrokenRule(("training.r_drop", "model.dropout"), text)
@@ -231,6 +232,16 @@ def _training_rules(config: Config) -> Iterator[BrokenRule]:
             f"batches.max_tokens_per_sentence {batches.max_tokens_per_sentence} does not fit into "
             f"batches.max_tokens_per_batch {batches.max_tokens_per_batch}",
         )
+
+
+def _guard_rules(config: Config) -> Iterator[BrokenRule]:
+    guard = config.training.guard
+    names = [one.name for one in config.corpus.dev if isinstance(one, OneCorpus)]
+    if guard and guard not in names:
+        there = f"; there are: {', '.join(names)}" if any(names) else ", whose entries have no names"
+        yield BrokenRule(("training.guard", "corpus.dev"), f"{guard} is no corpus in corpus.dev{there}")
+    elif guard and len(names) == 1:
+        yield BrokenRule(("training.guard", "corpus.dev"), "corpus.dev needs a second corpus, the one that is learnt")
 
 
 def _has_dropout(model: ModelConfig) -> bool:

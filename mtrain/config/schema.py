@@ -127,6 +127,8 @@ class TrainingConfig:
     max_epochs: int = option(0, "Stop after so many passes over the training data; 0: no limit.")
     max_minutes: float = option(0.0, "Stop after about so many minutes, validations included; their number of updates is fixed at the first validation. 0: no limit.")
     patience: int = option(0, "Stop after so many validations in a row without a better dev loss; 0: never.")
+    guard: str = option("", "Name of the corpus in corpus.dev that must not be forgotten while another is learnt; empty: none.")
+    guard_tolerance: float = option(0.05, "Rise of the guarded corpus' dev loss, in nats per token above that before the first update, at which training stops.")
     accumulate: int = option(1, "Micro-batches that make one update.")
     schedule: Literal["noam", "inverse_sqrt", "cosine", "linear", "constant"] = option("noam", "How the learning rate goes on after its warm-up; cosine and linear fall to zero at the end of the run.")
     learning_rate: float = option(5e-4, "Peak learning rate of every schedule but noam, whose peak is 1 / sqrt(d_model * warmup_updates).")

@@ -10,7 +10,8 @@ from mtrain.model.transformer import Transformer
 from mtrain.model.weights import restore_weights
 from mtrain.training.average import average
 from mtrain.training.loop import Training
-from mtrain.training.state import TrainingState
+from mtrain.training.state import TrainingState, forgets
+from mtrain.training.validation import DevScores
 
 Weights = dict[str, Tensor]
 Origin = dict[str, str | int | float]
@@ -21,10 +22,15 @@ def choose_weights(training: Training, state: TrainingState, model: Transformer)
 
     They are tried in `model`, which has no others to lose.
     """
-    results = []
+    results: list[tuple[float, str, Weights, DevScores]] = []
     for name, weights in _candidates(training, state):
         restore_weights(model, weights, name, CheckpointError)
         scores = training.validator(model)
+        guard = training.config.guard
+        rise = state.rise(scores.by_corpus[guard]) if guard else 0.0
+        if results and forgets(rise, training.config):  # the first one, the best checkpoint, has not forgotten
+            say(f"{name}: the dev loss of {guard} is {rise:.3f} above that at the start, too much")
+            continue
         bleu = "" if scores.bleu is None else f", dev BLEU {scores.bleu:.2f} (greedy)"
         say(f"{name}: dev loss {scores.loss:.3f}{bleu}")
         results.append((-scores.loss if scores.bleu is None else scores.bleu, name, weights, scores))

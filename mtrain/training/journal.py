@@ -122,10 +122,12 @@ class Journal:
         if scores.bleu is not None:
             record["dev_bleu"] = scores.bleu
             bleu = f"  dev BLEU {scores.bleu:.1f} (greedy)"
+        record |= {f"dev_loss_{name}": loss for name, loss in scores.by_corpus.items()}
+        losses = "".join(f"  {name} {loss:.3f}" for name, loss in scores.by_corpus.items())
         self._write("validation", state, record)
         say(
-            f"update {state.update:>6,}  dev loss {scores.loss:.3f}  ppl {_perplexity(scores.loss):.1f}{bleu}{gain}"
-            f"{'  best so far' if is_best else ''}"
+            f"update {state.update:>6,}  dev loss {scores.loss:.3f}  ppl {_perplexity(scores.loss):.1f}{losses}{bleu}"
+            f"{gain}{'  best so far' if is_best else ''}"
         )
         for sample in scores.samples:
             say(f"    source       {sample.source}\n    reference    {sample.reference}")

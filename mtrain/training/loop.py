@@ -21,7 +21,7 @@ from mtrain.training.journal import Journal
 from mtrain.training.nonfinite import blown_up, write_pairs
 from mtrain.training.processes import Processes
 from mtrain.training.schedule import learning_rate as scheduled
-from mtrain.training.state import TrainingState, stop_reason
+from mtrain.training.state import TrainingState, forgets, stop_reason
 from mtrain.training.step import Updater
 from mtrain.training.validation import Validator
 
@@ -84,6 +84,10 @@ def fit(training: Training, state: TrainingState) -> str:
     with Journal(metrics_file, state, config) as journal, interruption(processes.count == 1) as asked:
         began = time.perf_counter() - state.seconds
         saved_at = state.seconds
+        if config.guard and state.guarded_at_start is None:
+            _validate(training, state, journal, began)
+            training.save(state)
+            journal.start_interval()
         while (reason := stop_reason(state, config)) is None:
             _update(training, state, journal)
             (state.seconds,) = processes.largest(time.perf_counter() - began)
@@ -154,7 +158,9 @@ def _validate(training: Training, state: TrainingState, journal: Journal, began:
     model = training.whole_model()
     if training.processes.is_first:
         scores = training.validator(model)
-        is_best = state.note_validation(scores.loss)
+        if training.config.guard:
+            state.note_guarded(scores.by_corpus[training.config.guard])
+        is_best = state.note_validation(scores.loss, forgets(state.guarded_rise, training.config))
         journal.write_validation(state, scores, is_best)
         state.seconds = time.perf_counter() - began
         if state.plan(training.config):

@@ -1,7 +1,7 @@
 """How good the model is on dev: the loss, and whether the source matters for it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import torch
@@ -27,13 +27,15 @@ class DevScores:
 
     `source_gain` is what knowing the source is worth: how much larger the loss is with each target beside another
     sentence's source. A model that translates gains much, a mere language model nothing. None where dev has no two
-    sentences that could change places.
+    sentences that could change places. `by_corpus` are the losses of each dev corpus, where there are several; a
+    guarded one has no part in the other figures.
     """
 
     loss: float
     source_gain: float | None
     bleu: float | None
     samples: Sequence[Sample]
+    by_corpus: Mapping[str, float] = field(default_factory=dict)
 
 
 class Validator(Protocol):
