@@ -58,9 +58,8 @@ class LoadedModel:
         Raises: ConfigError for a setting that does not exist or cannot be so, InputError for what is not lines.
         """
         _check_lines(lines)
-        for what, given in (("prefixes", prefixes), ("tags", tags)):
-            if given and len(given) != len(lines):
-                raise InputError(f"there are {len(lines)} lines and {len(given)} {what}: each line needs one")
+        _check_each_has_one(lines, "prefixes", prefixes)
+        _check_each_has_one(lines, "tags", tags)
         translator = Translator(self.models, self.tokenizers, self._changed(decoding), self.target_language)
         return translator.translate(lines, progress, nbest, prefixes, alignment, tags)
 
@@ -69,6 +68,7 @@ class LoadedModel:
         sources: Sequence[str],
         targets: Sequence[str],
         *,
+        tags: Sequence[str] = (),
         progress: Callable[[int], object] = _nobody,
         **decoding: Setting,
     ) -> list[PairScore]:
@@ -79,7 +79,8 @@ class LoadedModel:
         _check_lines(sources, targets)
         if len(sources) != len(targets):
             raise InputError(f"there are {len(sources)} sources and {len(targets)} targets: they go in pairs")
-        return score_pairs(self.models, self.tokenizers, self._changed(decoding), (sources, targets), progress)
+        _check_each_has_one(sources, "tags", tags)
+        return score_pairs(self.models, self.tokenizers, self._changed(decoding), (sources, targets), progress, tags)
 
     def _changed(self, changes: Mapping[str, Setting]) -> DecodingConfig:
         changed = change_decoding(self.decoding, changes)
@@ -127,3 +128,8 @@ def _check_lines(*sides: Sequence[str]) -> None:
     for lines in sides:
         if isinstance(lines, str):
             raise InputError(f"expects a list of lines, found one text; write [{lines[:20]!r}]")
+
+
+def _check_each_has_one(lines: Sequence[str], what: str, given: Sequence[str]) -> None:
+    if given and len(given) != len(lines):
+        raise InputError(f"there are {len(lines)} lines and {len(given)} {what}: each line needs one")

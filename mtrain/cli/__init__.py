@@ -14,6 +14,7 @@ from mtrain.cli.options import (
     DebugOption,
     ModelsOption,
     SetOption,
+    TagOption,
     errors_in_one_line,
     settings_of,
 )
@@ -126,9 +127,7 @@ def translate(
     prefixes: Annotated[
         Path | None, typer.Option("--prefixes", metavar="FILE", help="What each translation has to begin with.")
     ] = None,
-    tag: Annotated[
-        str, typer.Option("--tag", metavar="NAME", help="Translate as the corpus of this tag was (corpus.train).")
-    ] = "",
+    tag: TagOption = "",
     unbuffered: Annotated[
         bool, typer.Option("--unbuffered", help="Write each line before the next one is read, as in a dialogue.")
     ] = False,
@@ -211,6 +210,7 @@ def score(
     split: Annotated[
         str, typer.Option("--split", metavar="SPLIT", help="Without files: train, dev or test of the prepared data.")
     ] = "test",
+    tag: TagOption = "",
     model: ModelsOption = None,
     config: ConfigOption = "",
     overrides: SetOption = None,
@@ -230,12 +230,14 @@ def score(
         settings = settings_of(model[0] if model else None, config, overrides)
         from mtrain.commands.score import score_files, score_split
 
+        if sources is None and tag:
+            raise InputError("--tag goes with two files; the pairs of a split have tags of their own")
         if sources is None:
             score_split(settings, split, model or [])
         elif targets is None:
             raise InputError(f"{sources}: which file holds the translations? mtrain score SRC TGT")
         else:
-            score_files(settings, (sources, targets), model or [])
+            score_files(settings, (sources, targets), model or [], tag)
 
 
 @app.command()

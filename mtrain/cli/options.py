@@ -34,6 +34,9 @@ ModelsOption = Annotated[
     list[Path] | None,
     typer.Option("--model", "-m", metavar="FOLDER", help="Model to use; several: together.  [default: the run's]"),
 ]
+TagOption = Annotated[
+    str, typer.Option("--tag", metavar="NAME", help="Translate as the corpus of this tag was (corpus.train).")
+]
 DebugOption = Annotated[bool, typer.Option("--debug", help="On an error, show where in the program it arose.")]
 
 

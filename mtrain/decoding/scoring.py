@@ -13,6 +13,7 @@ from mtrain.corpus.lines import normalise
 from mtrain.corpus.sources import SIDES
 from mtrain.decoding.forced import forced_coverage, forced_log_probabilities
 from mtrain.decoding.length import length_penalty
+from mtrain.decoding.translator import tag_ids
 from mtrain.model.transformer import Transformer
 from mtrain.tokenizer import Tokenizers
 
@@ -39,11 +40,12 @@ def score_pairs(
     config: DecodingConfig,
     pairs: tuple[Sequence[str], Sequence[str]],
     progress: Callable[[int], object],
+    tags: Sequence[str] = (),
 ) -> list[PairScore]:
     """Return the score of each of (sources, targets), which go in pairs, by one model or by several together.
 
     Text is cut into pieces as the vocabulary has it; a search may have spelt the same text with others. However long,
-    both sides are looked at whole.
+    both sides are looked at whole; `tags` are put before the sources.
     """
     sources, targets = (
         [tokenizers[side].encode(normalise(line)) for line in lines]
@@ -51,6 +53,8 @@ def score_pairs(
     )
     found = [PairScore(0.0, 0.0, 0, 0)] * len(sources)
     some = np.array([i for i in range(len(sources)) if sources[i] or targets[i]], dtype=np.int64)
+    if tags:
+        sources = [tag_ids(tokenizers["source"], tag) + ids for tag, ids in zip(tags, sources, strict=True)]
     lengths = Lengths(*(np.array([len(ids) + 1 for ids in side], dtype=np.int32) for side in (sources, targets)))
     for batch in length_batches(lengths, some, config.max_tokens_per_batch, ties=np.arange(len(some)))[::-1]:
         here = batch.tolist()

@@ -12,7 +12,7 @@ from mtrain.decoding.translation import Candidate, Translation, flags_of, in_ord
 from mtrain.errors import InputError
 from mtrain.languages import joins_without_space
 from mtrain.model.transformer import Transformer
-from mtrain.tokenizer import Tokenizers
+from mtrain.tokenizer import Tokenizer, Tokenizers
 
 Progress = Callable[[int], object]
 Ids = list[int]
@@ -59,7 +59,7 @@ class Translator:
         """
         check_candidates(self._config, best)
         texts = [normalise(line) for line in lines]
-        tag_of = [self._tag(tag) for tag in tags] or [[] for _ in lines]
+        tag_of = [tag_ids(self._source, tag) for tag in tags] or [[] for _ in lines]
         parts_of = [self._parts(text, tag) for text, tag in zip(texts, tag_of, strict=True)]
         prefix_of = [self._target.encode(normalise(prefix)) for prefix in prefixes] or [[] for _ in lines]
         starts: list[Ids] = []
@@ -75,13 +75,6 @@ class Translator:
             results.append(self._translation(text, parts, found[here], alignment))
             begin += len(parts)
         return results
-
-    def _tag(self, tag: str) -> Ids:
-        known = self._source.tags
-        if tag and tag not in known:
-            there = f"it knows {', '.join(known)}" if known else "it knows none (corpus.train: tag)"
-            raise InputError(f"this model has been trained without the tag {tag}; {there}")
-        return [known[tag]] if tag else []
 
     def _parts(self, text: str, tag: Ids) -> list[Ids]:
         if not text:
@@ -123,6 +116,18 @@ class Translator:
             any(hypothesis.cut for hypothesis in hypotheses),
             tuple(self._target.pieces(token for hypothesis in hypotheses for token in hypothesis.tokens)),
         )
+
+
+def tag_ids(tokenizer: Tokenizer, tag: str) -> Ids:
+    """Return what is put before a source with this tag, nothing for an empty one.
+
+    Raises: InputError for one that the model does not know.
+    """
+    known = tokenizer.tags
+    if tag and tag not in known:
+        there = f"it knows {', '.join(known)}" if known else "it knows none (corpus.train: tag)"
+        raise InputError(f"this model has been trained without the tag {tag}; {there}")
+    return [known[tag]] if tag else []
 
 
 def check_candidates(config: DecodingConfig, best: int) -> None:

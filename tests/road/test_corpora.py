@@ -7,6 +7,7 @@ from mtrain.batches.store import open_prepared
 from mtrain.commands.bleu import score_run
 from mtrain.commands.fit import fit
 from mtrain.commands.prepare import prepare
+from mtrain.commands.score import score_split
 from mtrain.commands.translate import Wanted, translate
 from mtrain.errors import CheckpointError, InputError
 
@@ -52,6 +53,14 @@ def test_tags_and_weights_on_the_whole_road(digits, load, capsys):
     assert translated[0].pieces[0] == "<reverse>▁"
     with pytest.raises(InputError, match="there are 50 lines and 2 tags"):
         model.translate(lines, tags=["reverse", ""])
+    scores = model.score(lines, [one.text for one in translated], tags=["reverse"] * len(lines))
+    target = model.tokenizers["target"]
+    spelt_alike = [tuple(target.pieces(target.encode(one.text))) == one.candidates[0].pieces for one in translated]
+    assert any(spelt_alike)
+    for one, score, alike in zip(translated, scores, spelt_alike, strict=True):
+        assert not alike or score.score == pytest.approx(one.score, abs=1e-4)
+    score_split(config, "dev", [])
+    assert capsys.readouterr().out.count("\n") == 100
 
 
 @pytest.mark.slow
