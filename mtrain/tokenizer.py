@@ -1,12 +1,14 @@
 """Text to token ids and back: SentencePiece BPE, one vocabulary for both languages or one for each.
 
 The road is without loss: normalised text comes back as it was, characters never seen included, which are spelt in
-UTF-8 bytes. So there are no unknowns, and ，？！ stay what they are.
+UTF-8 bytes. So there are no unknowns, and ，？！ stay what they are. A tokenizer knows how text was normalised for it.
 """
 
 import io
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
@@ -17,8 +19,9 @@ from typing import Literal
 from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
 from mtrain.config.schema import TokenizerConfig
-from mtrain.corpus.lines import one_line
+from mtrain.corpus.lines import without_controls
 from mtrain.corpus.sources import SIDES, Side
+from mtrain.corpus.spelling import Spelling, Spellings
 from mtrain.errors import ConfigError, MtrainError, PreparedDataError
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
@@ -28,7 +31,8 @@ BYTES = range(4, 260)
 # A folder holds either the joint model or the two others.
 _JOINT_NAME = "tokenizer.model"
 _NAMES: dict[Side, str] = {side: f"tokenizer.{side}.model" for side in SIDES}
-TOKENIZER_NAMES = {_JOINT_NAME, *_NAMES.values()}
+_SPELLING_NAME = "spelling.json"
+TOKENIZER_NAMES = {_JOINT_NAME, *_NAMES.values(), _SPELLING_NAME}
 
 # Constant, whatever the machine: it is written into the model, which must be the same everywhere.
 _TRAINING_THREADS = 4
@@ -42,10 +46,11 @@ SizeKey = Literal["vocabulary_size", "target_vocabulary_size"]
 
 
 class Tokenizer:
-    """A learnt vocabulary."""
+    """A learnt vocabulary, and how text is to be written for it."""
 
-    def __init__(self, processor: SentencePieceProcessor) -> None:
+    def __init__(self, processor: SentencePieceProcessor, spelling: Spelling | None = None) -> None:
         self._processor = processor
+        self.normalise = spelling or Spelling()
 
     @classmethod
     def load(cls, file: Path, error: type[MtrainError] = PreparedDataError) -> "Tokenizer":
@@ -68,6 +73,14 @@ class Tokenizer:
         """Write what `load` reads."""
         file.write_bytes(self._processor.serialized_model_proto())
 
+    def normalising(self, spelling: Spelling) -> "Tokenizer":
+        """Return the same vocabulary for text that is written in this way."""
+        return Tokenizer(self._processor, spelling)
+
+    def shares_vocabulary(self, other: "Tokenizer") -> bool:
+        """Tell whether both are one vocabulary."""
+        return self._processor is other._processor
+
     def with_tags(self, tags: Iterable[str]) -> "Tokenizer":
         """Return the same tokenizer with a symbol more for each of these tags, where it has not got it.
 
@@ -78,7 +91,7 @@ class Tokenizer:
         for tag in sorted(set(tags) - set(self.tags)):
             piece = _field(1, _tag_piece(tag).encode("utf-8")) + _CONTROL_TYPE
             model += _field(1, piece)
-        return Tokenizer(SentencePieceProcessor(model_proto=model))
+        return Tokenizer(SentencePieceProcessor(model_proto=model), self.normalise)
 
     @cached_property
     def tags(self) -> dict[str, int]:
@@ -93,7 +106,7 @@ class Tokenizer:
         return int(self._processor.get_piece_size())
 
     def encode(self, text: str) -> list[int]:
-        """Return the ids of normalised text, without begin and end of sentence."""
+        """Return the ids of text that `normalise` has written, without begin and end of sentence."""
         return list(self._processor.encode(text))
 
     def encode_with_dropout(self, text: str, dropout: float, seed: int) -> list[int]:
@@ -117,7 +130,7 @@ class Tokenizer:
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of ids, always one line: a model can spell a line feed in bytes, and other damage."""
         # A vocabulary learnt from text without spaces spells them in bytes, which SentencePiece leaves as U+2581.
-        return one_line(self._processor.decode(list(ids)).replace(_SPACE, " "))
+        return without_controls(self._processor.decode(list(ids)).replace(_SPACE, " "))
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Return the piece of the vocabulary that each id stands for, as SentencePiece writes it: a space is U+2581."""
@@ -149,21 +162,39 @@ def _field(number: int, content: bytes) -> bytes:
     return bytes([number << 3 | 2, len(content)]) + content
 
 
-# The tokenizer of each side; where they share a vocabulary, both are the same object.
+# The tokenizer of each side; they may share a vocabulary.
 Tokenizers = Mapping[Side, Tokenizer]
 
 
 def load_tokenizers(folder: Path, error: type[MtrainError] = PreparedDataError) -> Tokenizers:
     """Return the tokenizers that lie in a folder. Raises: `error` where one is absent or damaged."""
+    spellings = _load_spellings(folder / _SPELLING_NAME, error)
     joint = folder / _JOINT_NAME
     if joint.is_file():
-        return dict.fromkeys(SIDES, Tokenizer.load(joint, error))
-    return {side: Tokenizer.load(folder / _NAMES[side], error) for side in SIDES}
+        return normalising(dict.fromkeys(SIDES, Tokenizer.load(joint, error)), spellings)
+    return normalising({side: Tokenizer.load(folder / _NAMES[side], error) for side in SIDES}, spellings)
+
+
+def normalising(tokenizers: Tokenizers, spellings: Spellings) -> Tokenizers:
+    """Return the same vocabularies for sides that are written in these ways."""
+    return {side: tokenizers[side].normalising(spellings[side]) for side in SIDES}
+
+
+def _load_spellings(file: Path, error: type[MtrainError]) -> Spellings:
+    if not file.is_file():  # models from before there were any
+        return dict.fromkeys(SIDES, Spelling())
+    try:
+        content = json.loads(file.read_bytes())
+        return {side: Spelling(**content[side]) for side in SIDES}
+    except (ValueError, TypeError, KeyError) as found:
+        raise error(f"{file}: damaged, it does not say how both sides are written") from found
 
 
 def save_tokenizers(tokenizers: Tokenizers, folder: Path) -> None:
     """Write what `load_tokenizers` reads."""
-    if tokenizers["source"] is tokenizers["target"]:
+    written = {side: asdict(tokenizers[side].normalise) for side in SIDES}
+    (folder / _SPELLING_NAME).write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8", newline="\n")
+    if tokenizers["source"].shares_vocabulary(tokenizers["target"]):
         tokenizers["source"].save(folder / _JOINT_NAME)
     else:
         for side in SIDES:

@@ -1,12 +1,15 @@
 """Text → ids → text changes nothing, whatever the text."""
 
 import random
+import re
 from pathlib import Path
 
 import pytest
 
-from mtrain.config.schema import TokenizerConfig
+from mtrain.config.schema import CorpusConfig, TokenizerConfig
 from mtrain.corpus.lines import normalise
+from mtrain.corpus.sources import SIDES
+from mtrain.corpus.spelling import Spelling, Spellings, spellings
 from mtrain.corpus.text_files import read_lines
 from mtrain.errors import BundleError, ConfigError, PreparedDataError
 from mtrain.tokenizer import (
@@ -18,6 +21,7 @@ from mtrain.tokenizer import (
     UNK,
     Tokenizer,
     load_tokenizers,
+    normalising,
     save_tokenizers,
     train_tokenizer,
 )
@@ -25,6 +29,7 @@ from mtrain.tokenizer import (
 CORPORA = Path(__file__).parent.parent.parent / "shared" / "data"
 CHINESE = ["你好，世界！今天天气不错。", "他说：“三千五百万”。"]
 LINES = [*CHINESE, "Hello, world! It is 12:45 now.", "I said 35 million."] * 30
+FULL_WIDTH = re.compile("[\uff01-\uff5e、。「」『』“”‘’—…]")
 SECTION = TokenizerConfig(vocabulary_size=330, character_coverage=0.9995)
 
 
@@ -102,6 +107,34 @@ def test_real_text_comes_back(tokenizer: Tokenizer, corpus: str, languages: tupl
     assert sum(normalise(line).count(mark) for line in lines for mark in "，？！：；") == marks > 1000
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not CORPORA.is_dir(), reason="the real corpora are not here")
+@pytest.mark.parametrize(("corpus", "languages"), [("wenyan", ("lzh", "zh")), ("zh-en", ("zh", "en"))])
+def test_all_of_a_real_corpus_comes_back_and_chinese_keeps_its_width(corpus: str, languages: tuple[str, str]) -> None:
+    import pyarrow.parquet as pq
+
+    file = pq.ParquetFile(CORPORA / corpus / "train.parquet")
+    config = CorpusConfig(source_language=languages[0], target_language=languages[1])
+    some = next(file.iter_batches(20_000, columns=list(languages)))
+    lines = [normalise(line) for language in languages for line in some.column(language).to_pylist()]
+    tokenizers = normalising(
+        dict.fromkeys(SIDES, train_tokenizer(lines, TokenizerConfig(vocabulary_size=8000, character_coverage=0.999))),
+        spellings(config),
+    )
+    for rows in file.iter_batches(50_000, columns=list(languages)):
+        for side, language in zip(SIDES, languages, strict=True):
+            raw = [line or "" for line in rows.column(language).to_pylist()]
+            texts = list(map(tokenizers[side].normalise, raw))
+            assert_exact(tokenizers[side], texts)
+            assert list(map(tokenizers[side].normalise, texts)) == texts
+            if language != "en":
+                assert [wide(text) for text in texts] == [wide(line) for line in raw]
+
+
+def wide(text: str) -> str:
+    return "".join(FULL_WIDTH.findall(text))
+
+
 def test_a_batch_gives_the_same_ids_as_one_by_one(tokenizer: Tokenizer) -> None:
     assert tokenizer.encode_batch(LINES, threads=2) == [tokenizer.encode(line) for line in LINES]
 
@@ -160,11 +193,26 @@ def test_a_damaged_file_is_named(file: Path, tmp_path: Path, damage: object) -> 
         Tokenizer.load(tmp_path / "nowhere", BundleError)
 
 
-def test_a_joint_vocabulary_is_one_file_and_one_object(tokenizer: Tokenizer, file: Path, tmp_path: Path) -> None:
+def test_a_joint_vocabulary_is_one_file_and_one_vocabulary(tokenizer: Tokenizer, file: Path, tmp_path: Path) -> None:
     save_tokenizers({"source": tokenizer, "target": tokenizer}, tmp_path)
-    assert [(part.name, part.read_bytes()) for part in tmp_path.iterdir()] == [("tokenizer.model", file.read_bytes())]
+    assert {part.name for part in tmp_path.iterdir()} == {"tokenizer.model", "spelling.json"}
+    assert (tmp_path / "tokenizer.model").read_bytes() == file.read_bytes()
     loaded = load_tokenizers(tmp_path)
-    assert loaded["source"] is loaded["target"]
+    assert loaded["source"].shares_vocabulary(loaded["target"])
+
+
+def test_each_side_keeps_how_it_is_written(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    spellings: Spellings = {"source": Spelling("keep", script="simplified"), "target": Spelling("half", "full", "half")}
+    save_tokenizers(normalising({"source": tokenizer, "target": tokenizer}, spellings), tmp_path)
+    loaded = load_tokenizers(tmp_path)
+    assert {side: loaded[side].normalise for side in SIDES} == spellings
+    assert loaded["source"].shares_vocabulary(loaded["target"])
+    assert loaded["target"].normalise("Ａ，b「c」") == "A,b“c”"
+    (tmp_path / "spelling.json").write_text('{"source": {"width": "keep"}}', encoding="utf-8")
+    with pytest.raises(BundleError, match=r"spelling\.json: damaged, it does not say how both sides are written"):
+        load_tokenizers(tmp_path, BundleError)
+    (tmp_path / "spelling.json").unlink()  # as in models from before there was a choice
+    assert load_tokenizers(tmp_path)["target"].normalise("Ａ，b") == "Ａ，b"
 
 
 def test_each_side_gets_its_own_tokenizer_back(tokenizer: Tokenizer, tmp_path: Path) -> None:

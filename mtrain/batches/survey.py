@@ -1,6 +1,7 @@
 """Figures about prepared text: how long it is, and how well the vocabulary fits it."""
 
 from collections import Counter
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,12 +10,15 @@ from numpy.typing import ArrayLike
 
 from mtrain.batches.store import Examples
 from mtrain.console import progress
-from mtrain.corpus.cleaning import count_units
-from mtrain.corpus.lines import normalise
 from mtrain.corpus.pair_files import text_file
 from mtrain.corpus.sources import Side, Split
 from mtrain.corpus.text_files import read_lines
+from mtrain.corpus.units import count_units
 from mtrain.tokenizer import BYTES, UNK, Tokenizer
+
+# How often rare characters occur, by the words of the report.
+_SELDOM = {"once": range(1, 2), "twice": range(2, 3), "3 to 10 times": range(3, 11)}
+_EXAMPLES = 12
 
 
 @dataclass(frozen=True)
@@ -27,8 +31,17 @@ class Spread:
 
 
 @dataclass(frozen=True)
+class Rarity:
+    """Characters that occur as seldom as this: how many, how many of these are spelt in bytes, and some of them."""
+
+    different: int
+    without_piece: int
+    examples: str
+
+
+@dataclass(frozen=True)
 class SideSurvey:
-    """One side of one split. Units: shares from 0 to 1; a unit is a Han character or a word."""
+    """One side of one split; `rare` by how often. Units: shares from 0 to 1; a unit is a Han character or a word."""
 
     units: Spread
     tokens: Spread
@@ -39,6 +52,7 @@ class SideSurvey:
     share_without_piece: float
     share_byte_tokens: float
     unknown_tokens: int
+    rare: dict[str, Rarity]
 
 
 def survey_side(folder: Path, split: Split, side: Side, tokenizer: Tokenizer) -> SideSurvey:
@@ -48,7 +62,7 @@ def survey_side(folder: Path, split: Split, side: Side, tokenizer: Tokenizer) ->
     units = np.zeros(len(examples), dtype=np.int64)
     lines = progress(read_lines(text_file(folder, split, side)), f"measure {split} {side}", len(examples), "line")
     for row, line in enumerate(lines):
-        text = normalise(line)
+        text = tokenizer.normalise(line)
         units[row] = count_units(text)
         characters.update(text)
     pieceless = {character: count for character, count in characters.items() if not tokenizer.has_piece(character)}
@@ -64,7 +78,14 @@ def survey_side(folder: Path, split: Split, side: Side, tokenizer: Tokenizer) ->
         share_without_piece=_ratio(sum(pieceless.values()), total),
         share_byte_tokens=_ratio(int(counts[BYTES.start : BYTES.stop].sum()), tokens),
         unknown_tokens=int(counts[UNK]),
+        rare={name: _rarity(characters, often, pieceless) for name, often in _SELDOM.items()},
     )
+
+
+def _rarity(characters: Counter[str], often: range, pieceless: Container[str]) -> Rarity:
+    rare = sorted(character for character, count in characters.items() if count in often)
+    some = rare[:: max(1, len(rare) // _EXAMPLES)][:_EXAMPLES]
+    return Rarity(len(rare), sum(character in pieceless for character in rare), "".join(some))
 
 
 def _spread(lengths: ArrayLike) -> Spread:

@@ -69,7 +69,18 @@ def mtrain(
 
 @app.command()
 def prepare(
-    config: ConfigOption = DEFAULT_CONFIG, overrides: SetOption = None, debug: DebugOption = False
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Tell what would be kept and dropped; change nothing.")
+    ] = False,
+    dropped: Annotated[
+        Path | None, typer.Option("--dropped", metavar="FILE.tsv", help="Write dropped pairs: rule, source, target.")
+    ] = None,
+    kept: Annotated[
+        Path | None, typer.Option("--kept", metavar="FILE.tsv", help="Write the pairs to train on: source, target.")
+    ] = None,
+    config: ConfigOption = DEFAULT_CONFIG,
+    overrides: SetOption = None,
+    debug: DebugOption = False,
 ) -> None:
     """Turn raw parallel text into training data.
 
@@ -78,14 +89,15 @@ def prepare(
     Done before with the same text and settings, it does nothing.
 
     \b
-    Example:
+    Examples:
       mtrain prepare --config zh-en-small --set corpus.root=my/corpus
+      mtrain prepare --dry-run --dropped dropped.tsv
     """
     with errors_in_one_line(debug):
         settings = load_config(config, overrides or ())
         from mtrain.commands.prepare import prepare as run_prepare
 
-        run_prepare(settings)
+        run_prepare(settings, dry_run, dropped, kept)
 
 
 @app.command()

@@ -1,56 +1,113 @@
 """`mtrain prepare`: raw parallel text in; clean, split and numbered sentence pairs out."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import numpy as np
 
-from mtrain.batches.report import PrepareReport, Share, render_report
+from mtrain.batches.report import PrepareReport, render_report
 from mtrain.batches.settings import SEED, Settings, changed_settings, prepare_settings
 from mtrain.batches.store import CURE, REPORT, Examples, prepared_names, read_prepared, write_examples, write_manifest
 from mtrain.batches.survey import survey_side
 from mtrain.config.schema import Config, TokenizerConfig
 from mtrain.console import progress, say, warn
 from mtrain.corpus.assemble import Tally, assemble, missing_splits
+from mtrain.corpus.cleaning import Listener, nobody
 from mtrain.corpus.inputs import changed_inputs, describe_inputs
-from mtrain.corpus.lines import normalise
 from mtrain.corpus.pair_files import text_file, written_corpora, written_pairs
-from mtrain.corpus.sources import SIDES, SPLITS, Side, Split, tags
+from mtrain.corpus.report import cleaning_report, render_cleaning
+from mtrain.corpus.sources import SIDES, SPLITS, Pair, Side, Split, tags
+from mtrain.corpus.spelling import spellings
 from mtrain.corpus.text_files import read_lines
 from mtrain.errors import PreparedDataError
 from mtrain.storage import folder_written_whole, held_alone, standing_folder
-from mtrain.tokenizer import SizeKey, Tokenizer, Tokenizers, load_tokenizers, save_tokenizers, train_tokenizer
+from mtrain.tokenizer import (
+    SizeKey,
+    Tokenizer,
+    Tokenizers,
+    load_tokenizers,
+    normalising,
+    save_tokenizers,
+    train_tokenizer,
+)
 
 _LINES_AT_ONCE = 20_000
 _ALL_CORES = -1  # as SentencePiece says it
 
 
-def prepare(config: Config) -> None:
+class Lists(NamedTuple):
+    """Files of the pairs dropped and kept, where somebody wants to look at them."""
+
+    dropped: Path | None
+    kept: Path | None
+
+
+def prepare(config: Config, dry_run: bool = False, dropped: Path | None = None, kept: Path | None = None) -> None:
     """Read, normalise, clean, split, learn the vocabulary, write token ids, report; nothing where all this is done.
 
-    What was prepared before stays as it is until the new is whole.
+    What was prepared before stays as it is until the new is whole. A dry run only tells what it would keep and drop.
+    `dropped` and `kept` are files to list these pairs in.
     """
-    folder = Path(config.corpus.folder)
+    lists, folder = Lists(dropped, kept), Path(config.corpus.folder)
+    if dry_run:
+        _try(config, lists)
+        return
     with held_alone(folder):
         reason = _reason(folder, _settings(config), config)
         say(f"preparing: {reason}" if reason else f"{folder}: already prepared, nothing to do")
         if reason:
-            _prepare(config, folder)
+            _prepare(config, folder, lists)
+        elif dropped or kept:
+            _try(config, lists)
 
 
-def _prepare(config: Config, folder: Path) -> None:
+def _try(config: Config, lists: Lists) -> None:
+    """Read, clean and split as `prepare` does, but leave nothing behind save the lists."""
+    with TemporaryDirectory(prefix="mtrain-") as there:
+        folder = Path(there)
+        tally = _assemble(config, folder, lists)
+        report = cleaning_report(config.corpus, tally, folder)
+    say("\n" + "\n\n".join(render_cleaning(report)))
+
+
+def _assemble(config: Config, folder: Path, lists: Lists) -> Tally:
+    with _writing(lists.dropped) as tell:
+        tally = assemble(config.corpus, config.run.seed, folder, tell)
+    if lists.kept:
+        with lists.kept.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(f"{pair.source}\t{pair.target}\n" for pair in written_pairs(folder, "train"))
+    return tally
+
+
+@contextmanager
+def _writing(dropped: Path | None) -> Iterator[Listener]:
+    """Give what writes each dropped pair behind the name of its rule; normalised text has no tabs."""
+    if dropped is None:
+        yield nobody
+        return
+    with dropped.open("w", encoding="utf-8", newline="\n") as file:
+
+        def tell(pair: Pair, rule: str) -> None:
+            file.write(f"{rule}\t{pair.source}\t{pair.target}\n")
+
+        yield tell
+
+
+def _prepare(config: Config, folder: Path, lists: Lists) -> None:
     taken_over = _taken_over(config.tokenizer.take_from)
     tags_of = {split: tags(config.corpus, split) for split in SPLITS}
     if taken_over:
         _check_tags(taken_over, tags_of, config.tokenizer.take_from)
     with folder_written_whole(folder) as making:
         inputs = describe_inputs(config.corpus)
-        tally = assemble(config.corpus, config.run.seed, making)
-        tokenizers = taken_over or _learn_vocabularies(config.tokenizer, making, tally.pairs["train"])
-        tokenizers = _with_tags(tokenizers, tags_of)
+        tally = _assemble(config, making, lists)
+        learnt = taken_over or _learn_vocabularies(config.tokenizer, making, tally.pairs["train"])
+        tokenizers = normalising(_with_tags(learnt, tags_of), spellings(config.corpus))
         save_tokenizers(tokenizers, making)
         for split in SPLITS:
             for side in SIDES:
@@ -142,7 +199,7 @@ def _check_tags(tokenizers: Tokenizers, tags_of: dict[Split, list[str]], run: st
 
 
 def _with_tags(tokenizers: Tokenizers, tags_of: dict[Split, list[str]]) -> Tokenizers:
-    joint = tokenizers["target"] is tokenizers["source"]
+    joint = tokenizers["target"].shares_vocabulary(tokenizers["source"])
     source = tokenizers["source"].with_tags(tag for tags in tags_of.values() for tag in tags if tag)
     return {"source": source, "target": source if joint else tokenizers["target"]}
 
@@ -160,28 +217,18 @@ def _encode(
     folder: Path, split: Split, side: Side, tokenizer: Tokenizer, pairs: int, threads: int
 ) -> Iterator[list[list[int]]]:
     lines = progress(read_lines(text_file(folder, split, side)), f"encode {split} {side}", pairs, "line")
-    texts = map(normalise, lines)
+    texts = map(tokenizer.normalise, lines)
     blocks = iter(lambda: list(islice(texts, _LINES_AT_ONCE)), [])
     return (tokenizer.encode_batch(block, threads) for block in blocks)
-
-
-def _shares(tally: Tally, folder: Path) -> list[Share]:
-    kept = Counter(islice(written_corpora(folder, "train"), tally.pairs["train"]))
-    return [Share(name, read, kept[number]) for number, (name, read) in enumerate(tally.corpora)]
 
 
 def _report(config: Config, tally: Tally, tokenizers: Tokenizers, folder: Path) -> PrepareReport:
     limit = config.batches.max_tokens_per_sentence
     train = Examples(folder, "train")
+    shared = tokenizers["source"].shares_vocabulary(tokenizers["target"])
     return PrepareReport(
-        languages={"source": config.corpus.source_language, "target": config.corpus.target_language},
-        read=tally.read,
-        corpora=_shares(tally, folder),
-        mended=tally.mended,
-        dropped=tally.dropped,
-        pairs=tally.pairs,
-        drawn=missing_splits(config.corpus),
-        vocabulary_sizes=[tokenizer.vocabulary_size for tokenizer in dict.fromkeys(tokenizers.values())],
+        **vars(cleaning_report(config.corpus, tally, folder)),
+        vocabulary_sizes=[tokenizers[side].vocabulary_size for side in (SIDES[:1] if shared else SIDES)],
         surveys={
             split: {side: survey_side(folder, split, side, tokenizers[side]) for side in SIDES} for split in SPLITS
         },

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from mtrain.config.forms import TABLES, holds_pairs
 from mtrain.config.schema import Config, ModelConfig, OneCorpus, TrainingConfig
-from mtrain.languages import complaint
+from mtrain.languages import CHINESE, complaint, primary
 
 _LANGUAGES = ("source_language", "target_language")
 # The corpus of each stored pair is one byte.
@@ -34,7 +34,7 @@ RANGES = (
     Range(
         "at least 1",
         lambda value: value >= 1,
-        """corpus.dev_pairs corpus.max_units corpus.max_length_ratio tokenizer.train_lines
+        """corpus.dev_pairs corpus.min_units tokenizer.train_lines
         batches.max_tokens_per_batch batches.max_tokens_per_sentence
         model.d_model model.heads model.d_ff model.encoder_layers model.decoder_layers model.max_positions
         training.accumulate training.warmup_updates training.log_every_updates training.validate_every_updates
@@ -44,7 +44,7 @@ RANGES = (
     Range(
         "at least 0",
         lambda value: value >= 0,
-        """run.seed run.threads corpus.test_pairs model.head_width
+        """run.seed run.threads corpus.test_pairs corpus.max_units model.head_width
         training.max_updates training.max_epochs training.max_minutes
         training.patience training.save_every_minutes training.weight_decay training.clip_norm training.r_drop
         training.guard_tolerance training.validate_pairs training.tune_pairs training.average_checkpoints
@@ -73,7 +73,12 @@ RANGES = (
         lambda value: value == -1 or value >= 0,
         "decoding.length_penalty",
     ),
-    Range("from 0 to 1", lambda value: 0 <= value <= 1, "training.cooldown batches.strip_punctuation"),
+    Range(
+        "from 0 to 1",
+        lambda value: 0 <= value <= 1,
+        "corpus.min_script_share training.cooldown batches.strip_punctuation",
+    ),
+    Range("0, or at least 1", lambda value: value == 0 or value >= 1, "corpus.max_length_ratio"),
     Range("above 0 and at most 1", lambda value: 0 < value <= 1, "decoding.top_p"),
     Range("from 0.98 to 1, as SentencePiece demands", lambda value: 0.98 <= value <= 1, "tokenizer.character_coverage"),
     Range(
@@ -121,6 +126,12 @@ def _corpus_rules(config: Config) -> Iterator[BrokenRule]:
     for key in _LANGUAGES:
         if complaint(getattr(corpus, key)):
             yield BrokenRule((f"corpus.{key}",), complaint(getattr(corpus, key)))
+    for key, code, wanted in (
+        ("source_script", corpus.source_language, corpus.source_script),
+        ("target_script", corpus.target_language, corpus.target_script),
+    ):
+        if wanted != "keep" and primary(code) not in CHINESE:
+            yield BrokenRule((f"corpus.{key}",), f"{wanted} characters are Chinese, this side is {code}; set keep")
 
 
 def _wrong_files(files: Sequence[str]) -> str:

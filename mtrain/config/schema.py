@@ -42,7 +42,9 @@ class OneCorpus:
 
 
 # The settings of corpus that are one for all corpora together.
-FOR_ALL_CORPORA = {"folder", "train", "dev", "test", "dev_pairs", "test_pairs"}
+FOR_ALL_CORPORA = {"folder", "train", "dev", "test", "dev_pairs", "test_pairs"} | {
+    f"{side}_{what}" for side in ("source", "target") for what in ("width", "quotes", "dashes", "script")
+}
 
 
 @dataclass(frozen=True)
@@ -62,10 +64,30 @@ class CorpusConfig:
     streaming: bool = option(False, "Read data sets of the hub as they come, without keeping them on the disk.")
     dev_pairs: int = option(2000, "Pairs taken out of train for dev, where dev is not given.")
     test_pairs: int = option(2000, "Pairs taken out of train for test, where test is not given.")
-    max_units: int = option(256, "Longest side of a training pair; one unit is a Han character or a word.")
-    max_length_ratio: float = option(6.0, "Largest ratio of the two sides' units, in pairs with a side of more than 10.")
+    source_width: Literal["auto", "keep", "full", "half"] = option("auto", "Letters, digits and marks of the source: full-width, half-width or as they are; auto: keep for Chinese, Japanese and Korean, half for others.")
+    target_width: Literal["auto", "keep", "full", "half"] = option("auto", "The same of the target; what is to be translated is changed likewise, references never are.")
+    source_quotes: Literal["auto", "keep", "full", "half"] = option("auto", "Quotation marks of the source: full (“ ”), half (straight ones) or as they are; auto: as source_width.")
+    target_quotes: Literal["auto", "keep", "full", "half"] = option("auto", "The same of the target.")
+    source_dashes: Literal["auto", "keep", "full", "half"] = option("auto", "Dashes of the source: full (——), half (hyphens) or as they are; auto: as source_width.")
+    target_dashes: Literal["auto", "keep", "full", "half"] = option("auto", "The same of the target.")
+    source_script: Literal["keep", "simplified", "traditional"] = option("keep", "Characters that a Chinese source is turned into, with OpenCC.")
+    target_script: Literal["keep", "simplified", "traditional"] = option("keep", "The same of the target; references stay as they are.")
+    drop_empty: bool = option(True, "Drop training pairs with an empty side.")
+    drop_control: bool = option(True, "Drop training pairs with control characters or characters of private use.")
+    drop_replacement: bool = option(True, "Drop training pairs in which a character was lost: with U+FFFD or □.")
+    drop_mojibake: bool = option(True, "Drop training pairs with text that was read in a wrong encoding (é as Ã©, 中文 as 涓枃).")
+    drop_markup: bool = option(True, "Drop training pairs with tags, entities, marks of wikis and forums, or addresses of the web.")
+    max_units: int = option(256, "Longest side of a training pair; one unit is a Han character or a word. 0: no limit.")
+    min_units: int = option(1, "Shortest side of a training pair, in the same units.")
+    max_length_ratio: float = option(6.0, "Largest ratio of the two sides' units, in pairs with a side of more than 10; 0: no limit.")
+    min_script_share: float = option(0.5, "Least share of a side's words and Han characters in the script of its language; 0: any script.")
     drop_identical: bool = option(False, "Drop training pairs whose two sides are the same.")
+    drop_untranslated: bool = option(True, "Drop training pairs whose target stands in the source by two thirds; never asked between Chinese languages.")
+    drop_number_mismatch: bool = option(False, "Drop training pairs each side of which has a number in digits that the other has not.")
+    drop_repetitive: bool = option(True, "Drop training pairs with a side that says one thing over and over.")
     drop_duplicates: bool = option(True, "Keep only the first of equal training pairs.")
+    drop_duplicate_sources: bool = option(False, "Keep only the first of training pairs with the same source.")
+    drop_duplicate_targets: bool = option(False, "Keep only the first of training pairs with the same target.")
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,10 @@
 import re
 import unicodedata
 
-# Characters that some readers take for the end of a line, other control characters, and halves of surrogate pairs.
-_STRAY = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+# Characters that some readers take for the end of a line, and halves of surrogate pairs, which no file can hold.
+_STRAY = re.compile("[\x0a-\x0d\x1c-\x1e\x85\u2028\u2029\ud800-\udfff]")
+# These and all other control characters but the tab.
+_CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 # Marks without width that only hide in text: byte order mark, zero-width space, soft hyphen, directions (marks,
 # embeddings, isolates), word joiner and invisible operators, annotations. The joiners U+200C and U+200D shape letters.
 _INVISIBLE = re.compile("[\ufeff\u200b\u00ad\u061c\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufff9-\ufffb]")
@@ -16,8 +18,13 @@ def stray_in(text: str) -> bool:
 
 
 def one_line(text: str) -> str:
-    """Return the text with stray separators and control characters turned into spaces: it fills one line of a file."""
+    """Return the text with stray line ends turned into spaces: it fills one line of a file."""
     return _STRAY.sub(" ", text) if _STRAY.search(text) else text
+
+
+def without_controls(text: str) -> str:
+    """Return the text with all control characters, line ends among them, turned into spaces."""
+    return _CONTROL.sub(" ", text) if _CONTROL.search(text) else text
 
 
 def normalise(text: str) -> str:
@@ -26,7 +33,9 @@ def normalise(text: str) -> str:
     Never NFKC, which would turn ，？！ into half-width marks. SentencePiece writes spaces as U+2581; one that stands in
     the text becomes a plain underscore, or it would come back as a space.
     """
-    text = one_line(text)
+    text = without_controls(text)
+    if text.isascii():
+        return " ".join(text.split())
     if _INVISIBLE.search(text):
         text = _INVISIBLE.sub("", text)
     if not unicodedata.is_normalized("NFC", text):

@@ -8,7 +8,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from mtrain.corpus.cleaning import Measured
+from mtrain.corpus.rules import Measured
 from mtrain.corpus.sources import Pair, Split
 from mtrain.errors import CorpusError
 

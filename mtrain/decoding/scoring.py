@@ -9,7 +9,6 @@ import torch
 from mtrain.batches.collate import collate
 from mtrain.batches.sampler import Lengths, length_batches
 from mtrain.config.schema import DecodingConfig
-from mtrain.corpus.lines import normalise
 from mtrain.corpus.sources import SIDES
 from mtrain.decoding.forced import forced_coverage, forced_log_probabilities
 from mtrain.decoding.length import length_penalty
@@ -48,7 +47,7 @@ def score_pairs(
     both sides are looked at whole; `tags` are put before the sources.
     """
     sources, targets = (
-        [tokenizers[side].encode(normalise(line)) for line in lines]
+        [tokenizers[side].encode(tokenizers[side].normalise(line)) for line in lines]
         for side, lines in zip(SIDES, pairs, strict=True)
     )
     found = [PairScore(0.0, 0.0, 0, 0)] * len(sources)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 
 from mtrain.config.schema import DecodingConfig
-from mtrain.corpus.lines import normalise
 from mtrain.decoding.beam import Hypothesis
 from mtrain.decoding.forced import align
 from mtrain.decoding.search import Search, Searching
@@ -58,10 +57,10 @@ class Translator:
         `tags` are put before the sources, as training has put them before those of a corpus.
         """
         check_candidates(self._config, best)
-        texts = [normalise(line) for line in lines]
+        texts = [self._source.normalise(line) for line in lines]
         tag_of = [tag_ids(self._source, tag) for tag in tags] or [[] for _ in lines]
         parts_of = [self._parts(text, tag) for text, tag in zip(texts, tag_of, strict=True)]
-        prefix_of = [self._target.encode(normalise(prefix)) for prefix in prefixes] or [[] for _ in lines]
+        prefix_of = [self._target.encode(self._target.normalise(prefix)) for prefix in prefixes] or [[] for _ in lines]
         starts: list[Ids] = []
         for parts, prefix in zip(parts_of, prefix_of, strict=True):
             starts += [prefix if first == 0 else [] for first in range(len(parts))]

@@ -40,7 +40,7 @@ def _round_trip(prepared: Prepared, tokenizers: Tokenizers, rows: Sequence[int])
     lost: list[str] = []
     for side in SIDES:
         lines, tokenizer = prepared.text("train", side), tokenizers[side]
-        texts = [normalise(lines[row]) for row in rows]
+        texts = [tokenizer.normalise(lines[row]) for row in rows]
         lost += [text for text in texts if tokenizer.decode(tokenizer.encode(text)) != text]
     shown = f", such as {lost[0][:30]!r}" if lost else ""
     measured = f"{len(lost)} of {2 * len(rows):,} lines come back otherwise{shown} (0)"
@@ -52,7 +52,8 @@ def _ids(prepared: Prepared, tokenizers: Tokenizers, examples: Examples, rows: S
     for side, ids_of in zip(SIDES, (examples.source, examples.target), strict=True):
         lines, tokenizer = prepared.text("train", side), tokenizers[side]
         stored = ([id_ for id_ in ids_of(row).tolist() if id_ not in tokenizer.tags.values()] for row in rows)
-        wrong += sum(tokenizer.encode(normalise(lines[row])) != ids for row, ids in zip(rows, stored, strict=True))
+        texts = (tokenizer.normalise(lines[row]) for row in rows)
+        wrong += sum(tokenizer.encode(text) != ids for text, ids in zip(texts, stored, strict=True))
     measured = f"{wrong} of {2 * len(rows):,} lines have other ids (0)"
     return judged("the ids are this tokenizer's for the text", measured, "tokenizer_mismatch" if wrong else "")
 

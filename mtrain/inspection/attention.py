@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from mtrain.batches.collate import collate
 from mtrain.console import table
-from mtrain.corpus.lines import normalise
 from mtrain.model.attention import watched
 from mtrain.model.transformer import Transformer
 from mtrain.tokenizer import Tokenizers
@@ -35,8 +34,10 @@ class AttentionView(NamedTuple):
 @torch.inference_mode()
 def attention_view(model: Transformer, tokenizers: Tokenizers, source: str, target: str) -> AttentionView:
     """Return what the model looks at while it reads `source` and is made to write `target`."""
-    source_ids = tokenizers["source"].encode(normalise(source))
-    target_ids = tokenizers["target"].encode(normalise(target))
+    source_ids, target_ids = (
+        tokenizer.encode(tokenizer.normalise(text))
+        for tokenizer, text in ((tokenizers["source"], source), (tokenizers["target"], target))
+    )
     batch = collate([source_ids], [target_ids]).to(next(model.parameters()).device)
     kinds = (model.encoder.self_attentions, model.decoder.self_attentions, model.decoder.cross_attentions)
     with watched([attention for kind in kinds for attention in kind]) as seen:

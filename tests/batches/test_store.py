@@ -82,6 +82,7 @@ def prepared(tmp_path: Path) -> Path:
         write_split(folder, split=split)
         write_pairs([Pair("一", "one"), Pair("", "　two ")], folder, split)
     (folder / "tokenizer.model").write_bytes(b"tokenizer")
+    (folder / "spelling.json").write_bytes(b"spelling")
     (folder / "report.txt").write_bytes(b"report")
     figures = {"pairs": dict.fromkeys(SPLITS, 4), "report": {}}
     write_manifest(folder, prepare_settings(CORPUS, TOKENIZER), [], figures)

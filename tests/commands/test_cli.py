@@ -44,8 +44,8 @@ def two_files() -> tuple[str, str]:
     return "hyp.txt", "ref.txt"
 
 
-def raising(error: BaseException) -> Callable[[Config], None]:
-    def prepare(config: Config) -> None:
+def raising(error: BaseException) -> Callable[..., None]:
+    def prepare(config: Config, *wanted: object) -> None:
         raise error
 
     return prepare

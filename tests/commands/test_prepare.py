@@ -4,6 +4,7 @@ import json
 import os
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -119,11 +120,11 @@ def test_stray_line_ends_shift_no_pair(config: Config) -> None:
 def test_every_drop_is_counted_with_an_example(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
     data = prepared(config)
     dropped = data.manifest.report["dropped"]
-    assert dropped["empty"] == {"pairs": 1, "example": ["", "nothing here"]}
+    assert dropped["empty"] == {"pairs": 1, "examples": [["", "nothing here"]]}
     assert dropped["too_long"]["pairs"] == 1
-    assert dropped["length_ratio"]["example"][0] == "短"
+    assert dropped["length_ratio"]["examples"][0][0] == "短"
     assert dropped["duplicate"]["pairs"] >= 1
-    assert dropped["held_out"]["example"] == ["测试句子乙", "Of the test set, one side!"]
+    assert dropped["held_out"]["examples"][0] == ["测试句子乙", "Of the test set, one side!"]
     assert data.manifest.pairs["train"] == 400 - sum(rule["pairs"] for rule in dropped.values())
 
     out, err = capsys.readouterr()
@@ -337,7 +338,8 @@ def test_large_inputs_are_not_read_in_silence(
 
 
 def test_nothing_left_to_train_on(config: Config) -> None:
-    with pytest.raises(CorpusError, match=r"no training pair is left of 400 read; dropped: empty 1, too_long 39\d"):
+    told = r"no training pair is left of 400 read; dropped: empty 1, .* too_long 39\d, length_ratio 0"
+    with pytest.raises(CorpusError, match=told):
         prepare(with_corpus(config, max_units=1))
 
 
@@ -424,3 +426,83 @@ def test_the_manifest_can_be_read_by_a_person(config: Config) -> None:
     text = (prepared(config).folder / "manifest.json").read_text("utf-8")
     assert "测试句子乙" in text
     assert json.loads(text)["source_language"] == "zh"
+
+
+def test_a_dry_run_tells_the_same_and_leaves_nothing(
+    config: Config, raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prepare(config, dry_run=True)
+    told = capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["raw"]
+    prepare(config)
+    assert told.strip() in capsys.readouterr().err
+    assert "of 400 read, dropped" in told
+
+
+def test_pairs_are_written_out_for_looking_at(
+    config: Config, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drawn = with_corpus(config, test=(), test_pairs=30)
+    dropped, kept = tmp_path / "dropped.tsv", tmp_path / "kept.tsv"
+    prepare(drawn, dry_run=True, dropped=dropped, kept=kept)
+    rows = [line.split("\t") for line in dropped.read_text("utf-8").removesuffix("\n").split("\n")]
+    pairs = [line.split("\t") for line in kept.read_text("utf-8").removesuffix("\n").split("\n")]
+    data = prepared(drawn)
+    counts = {name: rule["pairs"] for name, rule in data.manifest.report["dropped"].items() if rule["pairs"]}
+    assert counts == Counter(rule for rule, _, _ in rows)
+    assert ["empty", "", "nothing here"] in rows
+    assert pairs == list(map(list, zip(data.lines("train", "source"), data.lines("train", "target"), strict=True)))
+    capsys.readouterr()
+    dropped.unlink()
+    prepare(drawn, dropped=dropped)  # prepared already, but the file is wanted
+    assert len(dropped.read_text("utf-8").removesuffix("\n").split("\n")) == len(rows)
+    assert "nothing to do" in capsys.readouterr().err
+
+
+def test_width_is_changed_in_train_and_ids_but_not_in_references(config: Config, raw: Path) -> None:
+    write(raw, "train", [*sentences(300), ("他说：“好”。", "“Ｇｏｏｄ”，he said")])
+    write(raw, "test", [("测试：“一”！", "“Ｔｅｓｔ”，one！")])
+    data = prepared(with_corpus(config, source_width="half", source_quotes="keep"))
+    assert (data.lines("train", "source")[-1], data.lines("train", "target")[-1]) == ("他说:“好”.", '"Good",he said')
+    assert (data.lines("test", "source"), data.lines("test", "target")) == (["测试：“一”！"], ["“Ｔｅｓｔ”，one！"])
+    test, tokenizers = data.examples("test"), data.tokenizers()
+    assert tokenizers["source"].decode(test.source(0).tolist()) == "测试:“一”!"
+    assert tokenizers["target"].decode(test.target(0).tolist()) == '"Test",one!'
+
+
+def test_the_report_tells_of_rare_characters(config: Config, raw: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(raw, "train", [*sentences(400), ("𠮷𠮷野家龘", "Yoshinoya"), ("龘龘𪚥野", "dragons")])
+    data = prepared(replace(config, tokenizer=TokenizerConfig(vocabulary_size=400, character_coverage=0.998)))
+    rare = data.manifest.report["surveys"]["train"]["source"]["rare"]
+    assert rare["once"] == {"different": 2, "without_piece": 2, "examples": "家𪚥"}
+    assert rare["twice"] == {"different": 2, "without_piece": 2, "examples": "野𠮷"}
+    assert (rare["3 to 10 times"]["examples"], rare["3 to 10 times"]["without_piece"]) == ("龘", 1)
+    assert "zh twice" in capsys.readouterr().err
+    examples, tokenizer = data.examples("train"), data.tokenizers()["source"]
+    assert [tokenizer.decode(examples.source(row).tolist()) for row in (-2, -1)] == ["𠮷𠮷野家龘", "龘龘𪚥野"]
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_the_report_counts_traditional_and_simplified_lines(
+    config: Config, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, installed: bool
+) -> None:
+    if installed:
+        pytest.importorskip("opencc")
+    monkeypatch.setattr("mtrain.corpus.report.has_opencc", lambda: installed)
+    prepare(config, dry_run=True)
+    told = capsys.readouterr().err
+    assert ("traditional  simplified  both  neither" in told) == installed
+    assert ('told apart by OpenCC, which is not installed: pip install "mtrain[opencc]"' in told) == (not installed)
+
+
+def test_all_of_train_is_turned_into_one_script_and_references_are_not(config: Config, raw: Path) -> None:
+    pytest.importorskip("opencc")
+    write(raw, "train", [*sentences(300), ("漢語很難學", "Chinese is hard")])
+    write(raw, "test", [("漢語嗎", "Chinese?")])
+    data = prepared(with_corpus(config, source_script="simplified"))
+    assert data.lines("train", "source")[-1] == "汉语很难学"
+    assert data.lines("test", "source") == ["漢語嗎"]
+    assert data.tokenizers()["source"].decode(data.examples("test").source(0).tolist()) == "汉语吗"
+    variants = data.manifest.report["variants"]
+    assert (variants["train"]["source"]["traditional"], variants["test"]["source"]["traditional"]) == (0, 1)
+    assert "target" not in variants["train"]

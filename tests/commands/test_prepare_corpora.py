@@ -34,6 +34,7 @@ def config(tmp_path: Path) -> Config:
     (raw / "test.tsv").write_text("测试三\ttest one\n", "utf-8")
     dev = (OneCorpus(("dev.tsv",), tag="laws"), OneCorpus(("test.tsv",)))
     corpus = CorpusConfig(str(tmp_path / "made"), str(raw), train=(NEWS, LAWS, PLAIN), dev=dev, test=("test.tsv",))
+    corpus = replace(corpus, drop_markup=False)  # <news> is here to stay
     return Config(corpus=corpus, tokenizer=TokenizerConfig(vocabulary_size=380))
 
 

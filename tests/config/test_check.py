@@ -32,6 +32,11 @@ def test_a_number_below_its_range_is_told(key: str) -> None:
     [
         (Config(), "corpus.train", "is not set"),
         (
+            replace(GOOD, corpus=replace(GOOD.corpus, target_script="traditional")),
+            "corpus.target_script",
+            "traditional characters are Chinese, this side is en; set keep",
+        ),
+        (
             Config(corpus=CorpusConfig(train=("a", "b", "c", "d"))),
             "corpus.train",
             "expects two aligned text files or files of pairs, found a, b, c, d",

@@ -76,7 +76,7 @@ ONE = "corpus:\n  train:\n    - files: a.tsv\n"
         (ONE + "      weight: -1", "mine.yaml:4 corpus.train.1.weight: must be from 0 to 1000, found -1"),
         (ONE + "      max_units: 0.5", "mine.yaml:4 corpus.train.1.max_units: expects a whole number, found '0.5'"),
         (ONE + "      drop_duplicates: yes", "1.drop_duplicates: expects true or false, found 'yes'"),
-        (ONE + "      max_length_ratio: 0.5", "corpus.train.1.max_length_ratio: must be at least 1, found 0.5"),
+        (ONE + "      max_length_ratio: 0.5", "corpus.train.1.max_length_ratio: must be 0, or at least 1, found 0.5"),
         (ONE + "      source_language: cn", "source_language: expects a language code such as zh, lzh"),
         (ONE + "      dev_pairs: 2", "is one for all corpora. Write it in corpus itself, as corpus.dev_pairs"),
         (ONE + "      tag: a b", "1.tag: expects letters, digits, low lines, points and hyphens, 24 at most"),

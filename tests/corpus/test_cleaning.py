@@ -1,10 +1,42 @@
-"""Each rule drops what its name says, counts it and shows one."""
+"""Each rule drops what its name says, counts it and shows it; each can be switched off, and sent to a process."""
+
+import pickle
+from dataclasses import replace
 
 import pytest
 
 from mtrain.config.schema import CorpusConfig
-from mtrain.corpus.cleaning import Cleaner, cleaning_rules, count_units, duplicates
+from mtrain.corpus.cleaning import Cleaner, broken_rule, measure
+from mtrain.corpus.rules import duplicate_rules, duplicates, pair_rules
 from mtrain.corpus.sources import Pair
+from mtrain.corpus.spelling import normaliser
+from mtrain.corpus.units import count_units
+
+EVERYTHING = CorpusConfig(
+    max_units=20, min_units=2, max_length_ratio=2.0, drop_identical=True, drop_number_mismatch=True,
+    drop_duplicate_sources=True, drop_duplicate_targets=True,
+)  # fmt: skip
+NOTHING = CorpusConfig(
+    drop_empty=False, drop_control=False, drop_replacement=False, drop_mojibake=False, drop_markup=False, max_units=0,
+    max_length_ratio=0, min_script_share=0, drop_untranslated=False, drop_repetitive=False, drop_duplicates=False,
+)  # fmt: skip
+FIRST = Pair("先有它", "first it was")
+GBK = "我喜欢中文".encode().decode("gbk", "ignore")
+
+
+WORDS = "heaven and earth are black yellow the universe was vast waste sun moon fill wane stars"
+
+
+def han(count: int) -> str:
+    return "天地玄黄宇宙洪荒日月盈昃辰宿列张寒来暑往秋收冬藏"[:count]
+
+
+def words(count: int) -> str:
+    return " ".join(WORDS.split()[:count])
+
+
+def cleaner(corpus: CorpusConfig) -> Cleaner:
+    return Cleaner({**pair_rules(corpus), **duplicate_rules(corpus, duplicates())}, normaliser(corpus))
 
 
 @pytest.mark.parametrize(
@@ -19,45 +51,129 @@ from mtrain.corpus.sources import Pair
         ("人々", 2),
         ("a，b", 1),
         ("don't stop", 2),
+        ("“quoted” words", 2),
+        ("한국어 한국어", 6),
+        ("汉字汉字 ab汉cd", 7),
     ],
 )
 def test_units(text: str, units: int) -> None:
     assert count_units(text) == units
 
 
+BROKEN = [
+    ("empty", Pair("", "one two"), Pair("一二", "one two")),
+    ("empty", Pair("一二", " \u200b"), Pair("二三", "two three")),
+    ("too_long", Pair(han(21), words(12)), Pair(han(20), words(12))),
+    ("too_long", Pair(han(12), words(16) + " of them on high so far"), Pair(han(12), words(16) + " of them so far")),
+    ("too_short", Pair("一", "one two"), Pair("一二", "one two")),
+    ("length_ratio", Pair(han(11), words(5)), Pair(han(10), words(2))),
+    ("length_ratio", Pair(han(5), words(11)), Pair(han(6), words(12))),
+    ("length_ratio", Pair("一，二，三四五六七八九十百", "one, two."), Pair("上下，左右，东西。", "up/down, on/off")),
+    ("identical", Pair("OK 一", "OK 一"), Pair("OK 一", "OK one")),
+    ("control", Pair("一\x08二", "one two"), Pair("一\t二\x85", "one two")),
+    ("control", Pair("黄法\ue1d4", "Huang Faqu"), Pair("黄法氍", "Huang Faqu")),
+    ("control", Pair("黄法\U000f0001", "Huang Faqu"), Pair("黄法𠮷", "Huang Faqu")),
+    ("replacement", Pair("干将铸□处", "where it was cast"), Pair("干将铸口处", "where it was cast")),
+    ("replacement", Pair("铸剑处", "where it was c\ufffdst"), Pair("铸剑处", "where it was cast")),
+    ("mojibake", Pair("咖啡馆", "the cafÃ© there"), Pair("咖啡馆", "the café there")),
+    ("mojibake", Pair("中文", "ä¸\xadæ\x96\x87 is it"), Pair("中文", "Chinese “is” it")),
+    ("mojibake", Pair("德语", "that is donâ€™t"), Pair("德语", "the letter “ß”")),
+    ("mojibake", Pair(GBK, "I like it"), Pair("户牖侯绛侯，飓风", "I like it")),
+    ("markup", Pair("粗体字", "<b>bold</b> ones"), Pair("如果 a < b", "if a < b and c > d")),
+    ("markup", Pair("甲和乙", "this &amp; that"), Pair("甲和乙", "this & that; these")),
+    ("markup", Pair("见此处", "see www.example.org there"), Pair("见此处", "see the www there")),
+    ("markup", Pair("见 http://example.org", "see it there"), Pair("见 12:30", "see it 12:30")),
+    ("markup", Pair("[[链接]]", "a link"), Pair("a[i] 元素", "item a[i]")),
+    ("wrong_script", Pair("こんにちは、世界のみなさん", "hello all people"), Pair("他说の字是“的”", "he said it")),
+    ("wrong_script", Pair("安녕하세요", "hello you"), Pair("您好呀", "hello you")),
+    ("wrong_script", Pair("not Chinese at all", "hello you there"), Pair("用 Windows 写", "with Windows")),
+    ("wrong_script", Pair("您好呀", "Привет всем"), Pair("您好呀", "Ο, he said")),
+    ("untranslated", Pair("索引：database to reindex", "database to reindex!"), Pair("索引：index", "the index")),
+    ("numbers_differ", Pair("3 个人", "5 people"), Pair("3000 个人", "3,000 people")),
+    ("repetitive", Pair("哈" * 20, "ha ha ha ha"), Pair("哈" * 19, "ha ha ha ha")),
+    ("repetitive", Pair("不行不行", "no, " * 9 + "he said"), Pair("不行不行", "no, no, no, he said so")),
+    ("duplicate", FIRST, Pair("先有它呢", "first it is")),
+    ("duplicate_source", FIRST._replace(target="firstly it was"), Pair("先有它吗", "was it first")),
+    ("duplicate_target", FIRST._replace(source="先有它了"), Pair("先有它了", "first it was there")),
+]
+
+
+@pytest.mark.parametrize(("rule", "bad", "good"), BROKEN)
+def test_each_rule_drops_its_own_and_nothing_near_it(rule: str, bad: Pair, good: Pair) -> None:
+    max_units = 40 if rule in ("repetitive", "untranslated") else 20
+    ratio = 5.0 if rule in ("repetitive", "untranslated", "wrong_script") else 2.0
+    corpus = replace(EVERYTHING, max_units=max_units, max_length_ratio=ratio)
+    if rule == "untranslated":
+        corpus = replace(corpus, min_script_share=0.2)
+    those = cleaner(corpus)
+    spelt = normaliser(corpus)
+    assert list(those.keep([FIRST, bad, good])) == [FIRST, spelt(good)]
+    dropped = {name: drop for name, drop in those.dropped.items() if drop.pairs}
+    assert list(dropped) == [rule]
+    assert (dropped[rule].pairs, dropped[rule].examples) == (1, [spelt(bad)[:2]])
+    assert those.read == 3
+
+
+@pytest.mark.parametrize(("rule", "bad"), [(rule, bad) for rule, bad, _ in BROKEN])
+def test_every_rule_can_be_switched_off(rule: str, bad: Pair) -> None:
+    off = cleaner(NOTHING)
+    assert off.dropped == {}
+    assert len(list(off.keep([FIRST, bad]))) == 2
+
+
+def test_all_names_are_tested_and_all_rules_can_be_sent_to_a_process() -> None:
+    rules = pair_rules(EVERYTHING)
+    assert {*rules, *duplicates()} == {rule for rule, _, _ in BROKEN}
+    sent, spelt = pickle.loads(pickle.dumps((rules, normaliser(EVERYTHING))))
+    for _, bad, good in BROKEN:
+        for pair in (bad, good):
+            assert broken_rule(measure(spelt(pair), pair), sent) == broken_rule(measure(spelt(pair), pair), rules)
+
+
+def test_what_only_remembers_does_not_remember_what_was_dropped() -> None:
+    corpus = replace(NOTHING, drop_duplicate_sources=True, drop_duplicate_targets=True)
+    pairs = [Pair("一", "one"), Pair("二", "one"), Pair("二", "two")]
+    assert list(cleaner(corpus).keep(pairs)) == [pairs[0], pairs[2]]
+
+
+def test_between_chinese_languages_a_copy_is_a_translation() -> None:
+    pair = Pair("子曰学而时习之不亦说乎有朋自远方来不亦乐乎", "孔子说学而时习之不亦说乎有朋自远方来不亦乐乎")
+    assert list(cleaner(CorpusConfig(source_language="lzh", target_language="zh")).keep([pair])) == [pair]
+    german = CorpusConfig(source_language="de", target_language="en")
+    copy = Pair("Das ist noch nicht uebersetzt worden.", "Das ist noch nicht uebersetzt worden.")
+    assert list(cleaner(german).keep([copy])) == []
+
+
 @pytest.mark.parametrize(
-    ("rule", "bad", "good"),
+    ("language", "wrong", "right"),
     [
-        ("empty", Pair("", "one"), Pair("一", "one")),
-        ("empty", Pair("一", ""), Pair("二", "two")),
-        ("too_long", Pair("一" * 21, "one " * 12), Pair("一" * 20, "one " * 12)),
-        ("too_long", Pair("一" * 12, "one " * 21), Pair("一" * 12, "one " * 20)),
-        ("length_ratio", Pair("一" * 11, "one " * 5), Pair("一" * 10, "one")),
-        ("length_ratio", Pair("一" * 5, "one " * 11), Pair("一" * 6, "one " * 12)),
-        ("identical", Pair("一", "一"), Pair("一", "二")),
-        ("duplicate", Pair("先", "first"), Pair("先", "firstly")),
+        ("ja", "안녕하세요 여러분", "東京タワー"),
+        ("ko", "东京塔在哪里", "서울 타워 OK"),
+        ("ru", "this is English", "Windows это хорошо"),
+        ("zh-Latn", "是中文写的", "Nǐ hǎo"),
+        ("en", "это по-русски", "naïve café, 100 %"),
+        ("ar", "this is English", "مرحبا بالعالم"),
     ],
 )
-def test_each_rule_drops_its_own_and_nothing_near_it(rule: str, bad: Pair, good: Pair) -> None:
-    corpus = CorpusConfig(max_units=20, max_length_ratio=2.0, drop_identical=True, drop_duplicates=True)
-    cleaner = Cleaner(cleaning_rules(corpus, duplicates()))
-    first = Pair("先", "first")
-    assert list(cleaner.keep([first, bad, good])) == [first, good]
-    dropped = {name: drop for name, drop in cleaner.dropped.items() if drop.pairs}
-    assert list(dropped) == [rule]
-    assert (dropped[rule].pairs, dropped[rule].example) == (1, bad[:2])
-    assert cleaner.read == 3
+def test_the_script_follows_the_language(language: str, wrong: str, right: str) -> None:
+    rules = pair_rules(CorpusConfig(source_language=language, drop_untranslated=False, max_length_ratio=0))
+    for text, expected in ((wrong, "wrong_script"), (right, "")):
+        pair = Pair(text, "anything at all")
+        assert broken_rule(measure(pair, pair), rules) == expected
 
 
-def test_rules_are_switched_off_by_their_settings() -> None:
-    pairs = [Pair("一", "一"), Pair("一", "一")]
-    off = Cleaner(cleaning_rules(CorpusConfig(drop_identical=False, drop_duplicates=False), duplicates()))
-    assert list(off.keep(pairs)) == pairs
-    assert set(off.dropped) == {"empty", "too_long", "length_ratio"}
+def test_a_language_whose_script_is_not_known_is_not_asked_for_it() -> None:
+    pair = Pair("ᏣᎳᎩ 中文 English", "anything")
+    rules = pair_rules(CorpusConfig(source_language="chr"))
+    assert broken_rule(measure(pair, pair), rules) == ""
 
 
-def test_the_example_is_the_first_one() -> None:
-    cleaner = Cleaner(cleaning_rules(CorpusConfig(), duplicates()))
-    list(cleaner.keep([Pair("一", ""), Pair("", "two")]))
-    assert cleaner.dropped["empty"].pairs == 2
-    assert cleaner.dropped["empty"].example == ("一", "")
+def test_the_first_three_are_the_examples_and_all_are_told() -> None:
+    told: list[tuple[Pair, str]] = []
+    corpus = CorpusConfig()
+    pairs = [Pair(str(number), "") for number in range(5)]
+    those = Cleaner(pair_rules(corpus), normaliser(corpus), lambda pair, rule: told.append((pair, rule)))
+    assert list(those.keep(pairs)) == []
+    assert those.dropped["empty"].pairs == 5
+    assert those.dropped["empty"].examples == [("0", ""), ("1", ""), ("2", "")]
+    assert told == [(pair, "empty") for pair in pairs]

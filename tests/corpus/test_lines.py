@@ -5,14 +5,16 @@ import unicodedata
 
 import pytest
 
-from mtrain.corpus.lines import normalise, one_line
+from mtrain.corpus.lines import normalise, one_line, without_controls
 
-LINE_BREAKERS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+LINE_BREAKERS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029\ud83d"
+CONTROLS = "\x00\x07\x1f\x7f\x9f"
 
 
-@pytest.mark.parametrize("stray", [*LINE_BREAKERS, "\x00", "\x07", "\x1f", "\x7f", "\x9f", "\ud83d"])
-def test_what_could_break_a_line_becomes_a_space(stray: str) -> None:
-    assert one_line(f"你好{stray}世界") == "你好 世界"
+@pytest.mark.parametrize("stray", [*LINE_BREAKERS, *CONTROLS])
+def test_what_could_break_a_line_or_a_terminal_becomes_a_space(stray: str) -> None:
+    assert one_line(f"你好{stray}世界") == ("你好 世界" if stray in LINE_BREAKERS else f"你好{stray}世界")
+    assert without_controls(f"你好{stray}世界") == "你好 世界"
     assert normalise(f"你好{stray}世界") == "你好 世界"
     assert normalise(f"hello{stray}world{stray}") == "hello world"
 
