@@ -1,17 +1,20 @@
 """A model folder with one vocabulary or two: what is in it, and what is said where something is not."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
-from mtrain.config.schema import TokenizerConfig
+from mtrain.config.schema import DecodingConfig, TokenizerConfig
 from mtrain.corpus.sources import SIDES
+from mtrain.corpus.spelling import Spelling
+from mtrain.decoding.translator import Translator
 from mtrain.errors import BundleError
 from mtrain.model.build import build_model
 from mtrain.model.bundle import Bundle, load_bundle, save_bundle
-from mtrain.tokenizer import train_tokenizer
+from mtrain.tokenizer import normalising, train_tokenizer
 
 KINDS = {"joint": {"tokenizer.model"}, "apart": {"tokenizer.source.model", "tokenizer.target.model"}}
 
@@ -72,3 +75,14 @@ def test_a_side_without_its_tokenizer_is_named(folder, side, harm):
     harm(made / f"tokenizer.{side}.model")
     with pytest.raises(BundleError, match=rf"tokenizer\.{side}\.model: is (missing|damaged).* Copy it again\.$"):
         load_bundle(made)
+
+
+def test_a_model_folder_knows_how_its_sources_are_written(folder, tmp_path):
+    made = load_bundle(folder("joint"))
+    tokenizers = normalising(made.tokenizers, {"source": Spelling(width="half"), "target": Spelling()})
+    save_bundle(replace(made, tokenizers=tokenizers), "run: {}\n", tmp_path / "half")
+    for name, source, spelt in (("half", "12,3", ","), ("model", "１２，３", "１２，３")):
+        bundle = load_bundle(tmp_path / name)
+        translator = Translator([bundle.model], bundle.tokenizers, DecodingConfig(beam=1, max_length_extra=2), "zh")
+        (translation,) = translator.translate(["１２，３"])
+        assert (translation.source, translation.spelt) == (source, spelt)
