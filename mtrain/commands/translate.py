@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mtrain.api import LoadedModel, open_models
+from mtrain.batches.augment import without_punctuation
 from mtrain.batches.store import Prepared, open_prepared
 from mtrain.config.schema import Config
 from mtrain.console import progress_bar, warn
@@ -81,12 +82,19 @@ def translate(config: Config, given: Sequence[Path], folders: Sequence[Path], wa
     sys.stdout.flush()
 
 
-def translate_split(config: Config, split: Split) -> tuple[list[str], list[str], list[str]]:
-    """Return sources, translations and references of a prepared split, translated with the run's model."""
+def translate_split(
+    config: Config, split: Split, strip_punctuation: bool = False
+) -> tuple[list[str], list[str], list[str]]:
+    """Return sources, translations and references of a prepared split, translated with the run's model.
+
+    With `strip_punctuation`, sources are as they are in training where `batches.strip_punctuation` strips them.
+    """
     prepared = open_prepared(Path(config.corpus.folder), config.corpus, config.tokenizer)
     sources, references = prepared.lines(split, "source"), prepared.lines(split, "target")
     if not sources:
         raise InputError(f"{config.corpus.folder}: the {split} split is empty. Set corpus.{split}, or {split}_pairs.")
+    if strip_punctuation:
+        sources = list(map(without_punctuation, sources))
     model = open_run(config, [])
     _check_origin(config, prepared)
     all_tags = prepared.tags(split, tags(config.corpus, split))

@@ -4,7 +4,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from mtrain.console import table
+from mtrain.evaluation.groups import GroupTable
 from mtrain.evaluation.metrics import Scores
+from mtrain.evaluation.significance import SURE_BELOW, Comparison, Measured, System
 
 
 def render(scores: Scores) -> str:
@@ -19,23 +22,79 @@ def render(scores: Scores) -> str:
         f"{scores.sentences} sentences, brevity penalty {scores.brevity_penalty:.3f}, "
         f"length ratio {scores.length_ratio:.3f}, {scores.empty_hypotheses} empty translations"
     )
-    if scores.half_width_punctuation:
+    return "\n".join([*lines, *scores.warnings.values()])
+
+
+def render_groups(groups: GroupTable) -> str:
+    """Return the scores by group as a table, with what its columns mean."""
+    rows = [
+        [row.name or "(none)", f"{row.sentences:,}", *_cells(row.bleu), *_cells(row.chrf), *_copy(row.copy_bleu)]
+        for row in groups.rows
+    ]
+    copy = ["copy"] if rows and len(rows[0]) > 6 else []
+    return "\n".join(
+        [
+            table([f"by {groups.by}", "sentences", "BLEU", "± 95%", "chrF2", "± 95%", *copy], rows),
+            "±: of 100 tests with other sentences of the kind, some 95 would come so near; –: too few sentences to say",
+            f"BLEU   {groups.bleu_signature}",
+            f"chrF2  {groups.chrf_signature}",
+        ]
+    )
+
+
+def _cells(figure: Measured) -> list[str]:
+    return [f"{figure.score:.2f}", "–" if figure.interval is None else f"{figure.interval:.2f}"]
+
+
+def _copy(bleu: float | None) -> list[str]:
+    return [] if bleu is None else [f"{bleu:.2f}"]
+
+
+def render_comparison(comparison: Comparison) -> str:
+    """Return systems side by side as a table, and a sentence about each difference to the first."""
+    head = ["", "BLEU", "± 95%", "p", "chrF2", "± 95%", "p"]
+    first, *others = comparison.systems
+    rows = [[system.name, *_p_cells(system.bleu), *_p_cells(system.chrf)] for system in comparison.systems]
+    lines = [table(head, rows), f"BLEU   {comparison.bleu_signature}", f"chrF2  {comparison.chrf_signature}"]
+    lines += [_verdict(other, first, comparison.sentences) for other in others]
+    if len(others) > 1:
         lines.append(
-            "These figures mislead: the translations write , ? ! where the references write ，？！. "
-            "Each such mark counts as wrong; give the translations full-width punctuation and score again."
-        )
-    if scores.sentences_as_words:
-        lines.append(
-            f"These figures mislead: the references are Chinese or Japanese, but the tokenizer {scores.tokenizer} "
-            "takes whole sentences for words. Name their language, --language zh or corpus.target_language, and leave "
-            "evaluation.bleu_tokenizer at auto."
+            f"Of {len(others)} comparisons at once one may well come out by luck: ask for p below {SURE_BELOW} / "
+            f"{len(others)} = {SURE_BELOW / len(others):.3f}."
         )
     return "\n".join(lines)
 
 
-def to_json(scores: Scores) -> str:
+def _p_cells(figure: Measured) -> list[str]:
+    return [*_cells(figure), "" if figure.p is None else f"{figure.p:.3f}"]
+
+
+def _verdict(other: System, first: System, sentences: int) -> str:
+    difference, p = other.bleu.score - first.bleu.score, other.bleu.p or 0.0
+    if abs(difference) < 0.005:
+        return f"{other.name} and {first.name}: no difference in BLEU."
+    which = "better" if difference > 0 else "worse"
+    what = f"{other.name} is {abs(difference):.2f} BLEU {which} than {first.name} (p = {p:.3f})"
+    if p < SURE_BELOW:
+        return f"{what}: two equally good systems would differ so much on {p:.1%} of such tests only. Believe it."
+    return (
+        f"{what}: two equally good systems would differ so much on {p:.0%} of such tests. It may be luck: "
+        f"{sentences:,} sentences cannot tell these two apart."
+    )
+
+
+def to_json(scores: Scores, groups: GroupTable | None = None) -> str:
     """Return all the figures as JSON."""
-    return json.dumps(asdict(scores), ensure_ascii=False, indent=2)
+    return _json(asdict(scores) if groups is None else {**asdict(scores), "groups": asdict(groups)})
+
+
+def comparison_to_json(comparison: Comparison) -> str:
+    """Return all the figures of a comparison as JSON."""
+    return _json(asdict(comparison))
+
+
+def _json(figures: object) -> str:
+    return json.dumps(figures, ensure_ascii=False, indent=2)
 
 
 def render_samples(sources: Sequence[str], references: Sequence[str], hypotheses: Sequence[str], count: int = 3) -> str:
