@@ -78,6 +78,9 @@ def prepare(
     kept: Annotated[
         Path | None, typer.Option("--kept", metavar="FILE.tsv", help="Write the pairs to train on: source, target.")
     ] = None,
+    audit: Annotated[
+        bool, typer.Option("--audit", help="Only say what train knows of the given dev and test; make nothing.")
+    ] = False,
     config: ConfigOption = DEFAULT_CONFIG,
     overrides: SetOption = None,
     debug: DebugOption = False,
@@ -92,12 +95,20 @@ def prepare(
     Examples:
       mtrain prepare --config zh-en-small --set corpus.root=my/corpus
       mtrain prepare --dry-run --dropped dropped.tsv
+      mtrain prepare --audit --config zh-en-small
     """
     with errors_in_one_line(debug):
         settings = load_config(config, overrides or ())
-        from mtrain.commands.prepare import prepare as run_prepare
+        if audit:
+            if dry_run or dropped or kept:
+                raise InputError("--audit reads the splits as they are: leave --dry-run, --dropped and --kept out")
+            from mtrain.commands.audit import audit_splits
 
-        run_prepare(settings, dry_run, dropped, kept)
+            audit_splits(settings)
+        else:
+            from mtrain.commands.prepare import prepare as run_prepare
+
+            run_prepare(settings, dry_run, dropped, kept)
 
 
 @app.command()

@@ -76,7 +76,7 @@ RANGES = (
     Range(
         "from 0 to 1",
         lambda value: 0 <= value <= 1,
-        "corpus.min_script_share training.cooldown batches.strip_punctuation",
+        "corpus.min_script_share corpus.near_overlap training.cooldown batches.strip_punctuation",
     ),
     Range("0, or at least 1", lambda value: value == 0 or value >= 1, "corpus.max_length_ratio"),
     Range("above 0 and at most 1", lambda value: 0 < value <= 1, "decoding.top_p"),

@@ -10,6 +10,8 @@ from mtrain.config.schema import CorpusConfig
 from mtrain.console import progress, table
 from mtrain.corpus.assemble import Tally, missing_splits
 from mtrain.corpus.cleaning import Dropped
+from mtrain.corpus.held_out import Leak
+from mtrain.corpus.leak_report import render_groups, render_near
 from mtrain.corpus.pair_files import text_file, written_corpora
 from mtrain.corpus.sources import SIDES, Side, Split
 from mtrain.corpus.spelling import Spelling, spellings
@@ -34,7 +36,11 @@ class Share:
 
 @dataclass(frozen=True)
 class CleaningReport:
-    """What became of the raw pairs; `variants` are empty where no side is Chinese, or OpenCC is not installed."""
+    """What became of the raw pairs.
+
+    `groups` are those that became dev and test, `near` examples of what was dropped for being nearly in dev or test;
+    `variants` are empty where no side is Chinese, or OpenCC is not installed.
+    """
 
     languages: dict[Side, str]
     spellings: dict[Side, Spelling]
@@ -44,6 +50,8 @@ class CleaningReport:
     dropped: dict[str, Dropped]
     pairs: dict[Split, int]
     drawn: list[Split]
+    groups: dict[Split, list[str]]
+    near: list[Leak]
     variants: Variants
 
 
@@ -60,6 +68,8 @@ def cleaning_report(corpus: CorpusConfig, tally: Tally, folder: Path) -> Cleanin
         dropped=tally.dropped,
         pairs=tally.pairs,
         drawn=missing_splits(corpus),
+        groups=tally.groups,
+        near=tally.near,
         variants={
             split: {side: count_variants(_lines(folder, split, side, count)) for side in chinese}
             for split, count in tally.pairs.items()
@@ -84,7 +94,10 @@ def _chinese(languages: Mapping[Side, str]) -> list[Side]:
 def render_cleaning(report: CleaningReport) -> list[str]:
     """Return the parts of the report as text of one or several lines each."""
     shares = [_shares(report)] if len(report.corpora) > 1 else []
-    return [_pairs(report), _spelt(report), *shares, _dropped(report), *_variants(report), *_mended(report)]
+    groups = [render_groups(split, names) for split, names in report.groups.items()]
+    near = [render_near(report.near)] if report.near else []
+    parts = [_pairs(report), *groups, _spelt(report), *shares, _dropped(report), *near]
+    return [*parts, *_variants(report), *_mended(report)]
 
 
 def _pairs(report: CleaningReport) -> str:

@@ -1,72 +1,83 @@
-"""Train, dev and test: what is taken out of train for testing, and what must not stay in it then."""
+"""Dev and test where they are not given: which pairs are taken out of train for them."""
 
-import re
-import unicodedata
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
+from heapq import heappop, heappush
 
-import numpy as np
-from numpy.typing import NDArray
-
-from mtrain.corpus.rules import Measured
+from mtrain.corpus.letters import sentence_key
 from mtrain.corpus.sources import Pair, Split
 from mtrain.errors import CorpusError
 
-# What is left are Unicode's categories L and N, Python's \w but for the low line, and the points in numbers.
-_NEITHER_LETTER_NOR_NUMBER = re.compile(r"(?:[^\w.]|_|(?<!\d)\.|\.(?!\d))+")
+# A group is taken while it brings a split no further above what is wanted than this.
+_MOST_TOO_MANY = 0.1
+
+Rows = dict[Split, set[int]]
 
 
-def sentence_key(text: str) -> str:
-    """Return what makes a sentence the same as another one: its letters and numbers, of one case and one width.
-
-    A line without any (……) is its own key.
-    """
-    return _NEITHER_LETTER_NOR_NUMBER.sub("", unicodedata.normalize("NFKC", text)).casefold() or text
-
-
-class HeldOut:
-    """The sentences of dev and test, none of which may stand on either side of a training pair.
-
-    Equality is strict, however short the sentence: 好。 in dev takes every 好！ out of train. The report says how many.
-    """
-
-    def __init__(self) -> None:
-        self._keys: set[str] = set()
-
-    def add(self, pairs: Iterable[Pair]) -> None:
-        """Hold out both sides of these pairs."""
-        for pair in pairs:
-            self._keys.update((sentence_key(pair.source), sentence_key(pair.target)))
-
-    def __call__(self, pair: Measured) -> bool:
-        """Tell whether a training pair must go: a rule for `Cleaner`."""
-        return sentence_key(pair.source) in self._keys or sentence_key(pair.target) in self._keys
-
-
-def draw_rows(pairs: Iterable[Pair], wanted: dict[Split, int], seed: int) -> dict[Split, NDArray[np.int64]]:
-    """Return which rows of `pairs` become which split: as many as wanted, all of different sources, in their order.
+def draw_lines(pairs: Iterable[Pair], wanted: dict[Split, int], seed: int) -> Rows:
+    """Return which rows of `pairs` become which split: as many as wanted, all of different sources.
 
     The draw goes by hashes of (seed, sentence), so it does not depend on the order of the corpus, and a pair added to
-    it moves few others. Raises: CorpusError where there are too few different sources.
+    it moves few others; only the pairs with the least hashes are remembered. Raises: CorpusError where there are too
+    few different sources.
     """
     salt = str(seed).encode()
-    hashes = [_hash(salt, sentence_key(pair.source)) + _hash(salt, f"{pair.source}\n{pair.target}") for pair in pairs]
-    source, whole = np.frombuffer(b"".join(hashes), dtype=">u8").reshape(-1, 2).T
-    order = np.lexsort((whole, source))
-    _, first_of_source = np.unique(source[order], return_index=True)
-    if len(first_of_source) <= sum(wanted.values()):
+    total = sum(wanted.values())
+    # Of each source its least pair; the source with the greatest hash is what the heap gives first.
+    least: dict[int, tuple[int, int]] = {}
+    greatest: list[int] = []
+    for row, pair in enumerate(pairs):
+        source = _hash(salt, sentence_key(pair.source))
+        if source not in least and len(least) > total and source > -greatest[0]:
+            continue
+        candidate = (_hash(salt, f"{pair.source}\n{pair.target}"), row)
+        if source not in least:
+            heappush(greatest, -source)
+        least[source] = min(candidate, least.get(source, candidate))
+        if len(least) > total + 1:
+            del least[-heappop(greatest)]
+    if len(least) <= total:
         keys = " and ".join(f"corpus.{split}_pairs = {count:,}" for split, count in wanted.items())
         raise CorpusError(
-            f"corpus.train has {len(first_of_source):,} different source sentences after cleaning, too few to take "
+            f"corpus.train has {len(least):,} different source sentences after cleaning, too few to take "
             f"out {keys}. Set a smaller number, or give files of their own (corpus.{', corpus.'.join(wanted)})"
         )
-    drawn = order[first_of_source]
-    rows, start = {}, 0
+    drawn = iter([least[source][1] for source in sorted(least)])
+    return {split: {next(drawn) for _ in range(count)} for split, count in wanted.items()}
+
+
+def draw_groups(groups: Iterable[str], wanted: dict[Split, int], seed: int) -> dict[Split, list[str]]:
+    """Return which groups become which split, whole, until each has about as many pairs as wanted.
+
+    `groups` holds that of each pair. They are tried in the order of hashes of (seed, group); one that is too large is
+    passed over. Where all are, the smallest one is taken. Raises: CorpusError where there are no groups, or too few.
+    """
+    sizes = Counter(groups)
+    sizes.pop("", None)
+    salt = str(seed).encode()
+    order = sorted(sizes, key=lambda group: (_hash(salt, group), group))
+    drawn: dict[Split, list[str]] = {}
     for split, count in wanted.items():
-        rows[split] = np.sort(drawn[start : start + count])
-        start += count
-    return rows
+        drawn[split] = _fill(order, sizes, count) if order else []
+        order = [group for group in order if group not in drawn[split]]
+    if not order:
+        raise CorpusError(
+            f"corpus.split_by group: the pairs of corpus.train belong to {len(sizes)} groups, too few to hold out some "
+            f"for {' and '.join(wanted)}. Name their column in corpus.group_column, or set corpus.split_by=line"
+        )
+    return drawn
 
 
-def _hash(salt: bytes, text: str) -> bytes:
-    return blake2b(text.encode(), digest_size=8, key=salt).digest()
+def _fill(order: Sequence[str], sizes: Counter[str], wanted: int) -> list[str]:
+    taken: list[str] = []
+    pairs = 0
+    for group in order:
+        if pairs < wanted and pairs + sizes[group] <= (1 + _MOST_TOO_MANY) * wanted:
+            taken.append(group)
+            pairs += sizes[group]
+    return taken if taken or not wanted else [min(order, key=lambda group: sizes[group])]
+
+
+def _hash(salt: bytes, text: str) -> int:
+    return int.from_bytes(blake2b(text.encode(), digest_size=8, key=salt).digest(), "big")

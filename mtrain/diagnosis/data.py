@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from mtrain.batches.store import Examples, Prepared
 from mtrain.batches.stream import model_lengths
 from mtrain.console import progress
+from mtrain.corpus.letters import sentence_key
 from mtrain.corpus.lines import normalise
 from mtrain.corpus.pair_files import written_pairs
 from mtrain.corpus.sources import SIDES
-from mtrain.corpus.splits import sentence_key
 from mtrain.diagnosis.finding import Finding, Findings, judged
 from mtrain.tokenizer import BYTES, UNK, Tokenizers
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from mtrain.batches.store import Prepared, open_prepared
+from mtrain.commands.audit import audit_splits
 from mtrain.commands.prepare import prepare
 from mtrain.config.schema import Config, CorpusConfig, RunConfig, TokenizerConfig
 from mtrain.corpus.lines import normalise
@@ -166,6 +167,63 @@ def test_the_group_of_each_pair_stays_with_it(config: Config, raw: Path) -> None
     plain = prepared(config)
     assert not plain.groups("train")
     assert not (plain.folder / "train.groups.txt").exists()
+
+
+def test_what_is_nearly_in_dev_or_test_is_dropped_and_shown(
+    config: Config, raw: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known, near = "天地玄黄，宇宙洪荒，日月盈昃，辰宿列张。", "又曰：天地玄黄，宇宙洪荒，日月盈昃。"
+    write(raw, "test", [(known, "Heaven is dark and earth is yellow"), *sentences(20, seed=3)])
+    write(raw, "train", [(near, "A translation by somebody else"), *sentences(400)])
+    dropped = prepared(config).manifest.report["dropped"]
+    assert dropped["near_held_out"]["pairs"] == 1
+    assert re.search(rf"{near} +{known} +71%\n", capsys.readouterr().err)
+    data = prepared(with_corpus(config, near_overlap=0.0))
+    assert near in data.lines("train", "source")
+    assert data.manifest.report["dropped"]["near_held_out"]["pairs"] == 0
+
+
+def test_where_nearness_is_what_the_corpus_is_made_of_it_is_told(
+    config: Config, raw: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def alike(numbers: range) -> list[tuple[str, str]]:
+        source, target = "他们在那一天的早上七点从城里出发走了{}里", "They left and walked {}"
+        return [(source.format(number), target.format(number)) for number in numbers]
+
+    write(raw, "train", [*sentences(400), *alike(range(1000, 1100))])
+    write(raw, "test", alike(range(1)))
+    prepared(config)
+    assert re.search(r"warning: 100 of 500 training pairs are nearly sentences of dev or test", capsys.readouterr().err)
+
+
+def test_whole_groups_are_held_out(config: Config, raw: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pairs = sentences(400)
+    write(raw, "train", pairs)
+    books = [f"book {row % 20}" for row in range(400)]
+    (raw / "train.book").write_text("".join(f"{book}\n" for book in books), encoding="utf-8")
+    by_group = with_corpus(
+        config, train=("train.zh", "train.en", "train.book"), dev=(), test=(), dev_pairs=40, test_pairs=60
+    )
+    by_group = with_corpus(by_group, split_by="group")
+    data = prepared(by_group)
+    groups = {split: set(data.groups(split)) for split in SPLITS}
+    assert groups["train"] | groups["dev"] | groups["test"] == set(books)
+    assert sum(map(len, groups.values())) == 20
+    assert (len(groups["dev"]), len(groups["test"])) == (2, 3)
+    assert {split: set(names) for split, names in data.manifest.report["groups"].items()} == {
+        split: groups[split] for split in ("dev", "test")
+    }
+    assert "test, whole groups: " in capsys.readouterr().err
+    ours = {split: set(data.lines(split, "source")) for split in SPLITS}
+    assert not ours["train"] & (ours["dev"] | ours["test"])
+
+
+def test_an_audit_is_a_result_and_makes_nothing(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
+    audit_splits(config)
+    out, _ = capsys.readouterr()
+    assert re.search(r"^test, train has +of 21 in test +share +pairs of 400 in train +share\n", out, re.M)
+    assert re.search(r"^the target +1 +4\.76% +1 +0\.25%\n", out, re.M)
+    assert not Path(config.corpus.folder).exists()
 
 
 def test_missing_splits_are_drawn_and_leave_nothing_behind(config: Config) -> None:

@@ -1,20 +1,22 @@
-"""Dev and test are drawn by what a sentence is, not where it stands; and none of theirs stays in train."""
+"""Dev and test are drawn by what a sentence is, not where it stands; by line, or in whole groups."""
 
 import random
+from collections import Counter
 
 import pytest
 
-from mtrain.corpus.cleaning import Cleaner
+from mtrain.corpus.letters import sentence_key
 from mtrain.corpus.sources import Pair
-from mtrain.corpus.splits import HeldOut, draw_rows, sentence_key
+from mtrain.corpus.splits import draw_groups, draw_lines
 from mtrain.errors import CorpusError
 
 PAIRS = [Pair(f"第{number % 80}句。", f"sentence {number}") for number in range(100)]
+BOOKS = [f"book {number}" for number in range(40) for _ in range(5 + number)]
 
 
 def drawn(pairs: list[Pair], seed: int = 1) -> dict[str, list[Pair]]:
-    rows = draw_rows(pairs, {"dev": 10, "test": 20}, seed)
-    return {split: [pairs[row] for row in chosen] for split, chosen in rows.items()}
+    rows = draw_lines(pairs, {"dev": 10, "test": 20}, seed)
+    return {split: [pairs[row] for row in sorted(chosen)] for split, chosen in rows.items()}
 
 
 def test_as_many_as_wanted_each_of_another_source() -> None:
@@ -22,7 +24,6 @@ def test_as_many_as_wanted_each_of_another_source() -> None:
     assert {split: len(pairs) for split, pairs in splits.items()} == {"dev": 10, "test": 20}
     sources = [pair.source for pairs in splits.values() for pair in pairs]
     assert len(set(sources)) == 30
-    assert splits["dev"] == sorted(splits["dev"], key=PAIRS.index)
 
 
 def test_the_draw_depends_on_the_seed_and_not_on_the_order() -> None:
@@ -32,15 +33,22 @@ def test_the_draw_depends_on_the_seed_and_not_on_the_order() -> None:
         assert set(pairs) != set(drawn(PAIRS, seed=2)[split])
 
 
+def test_a_pair_more_moves_at_most_one_other() -> None:
+    more = drawn([Pair("新来的一句。", "new"), *PAIRS])
+    for split, pairs in drawn(PAIRS).items():
+        assert len(set(pairs) - set(more[split])) <= 1
+
+
 def test_a_corpus_too_small_is_told_what_to_set() -> None:
     with pytest.raises(CorpusError) as error:
-        draw_rows(PAIRS, {"dev": 40, "test": 40}, seed=1)
+        draw_lines(PAIRS, {"dev": 40, "test": 40}, seed=1)
     assert str(error.value) == (
         "corpus.train has 80 different source sentences after cleaning, too few to take out corpus.dev_pairs = 40 and "
         "corpus.test_pairs = 40. Set a smaller number, or give files of their own (corpus.dev, corpus.test)"
     )
+    assert len(draw_lines(PAIRS, {"dev": 40, "test": 39}, seed=1)["test"]) == 39
     with pytest.raises(CorpusError, match="has 0 different source sentences"):
-        draw_rows([], {"dev": 1}, seed=1)
+        draw_lines([], {"dev": 1}, seed=1)
 
 
 @pytest.mark.parametrize(
@@ -62,10 +70,42 @@ def test_a_sentence_is_its_letters_and_digits(one: str, other: str, same: bool) 
     assert (sentence_key(one) == sentence_key(other)) is same
 
 
-def test_either_side_of_dev_and_test_takes_a_pair_out_of_train() -> None:
-    held_out = HeldOut()
-    held_out.add([Pair("你好。", "Hello.")])
-    train = [Pair("你好！", "Hi"), Pair("您好", "hello"), Pair("hello!", "你们好"), Pair("你好吗", "hello there")]
-    cleaner = Cleaner({"held_out": held_out})
-    assert list(cleaner.keep(train)) == train[3:]
-    assert cleaner.dropped["held_out"].pairs == 3
+def size(groups: list[str]) -> int:
+    return sum(Counter(BOOKS)[group] for group in groups)
+
+
+def test_whole_groups_are_held_out_until_there_are_about_enough() -> None:
+    for seed in range(20):
+        groups = draw_groups(BOOKS, {"dev": 100, "test": 150}, seed)
+        assert not set(groups["dev"]) & set(groups["test"])
+        assert 90 <= size(groups["dev"]) <= 110
+        assert 135 <= size(groups["test"]) <= 165
+
+
+def test_groups_depend_on_the_seed_and_not_on_the_order() -> None:
+    shuffled = random.Random(3).sample(BOOKS, len(BOOKS))
+    assert draw_groups(shuffled, {"dev": 100}, 1) == draw_groups(BOOKS, {"dev": 100}, 1)
+    assert draw_groups(BOOKS, {"dev": 100}, 2) != draw_groups(BOOKS, {"dev": 100}, 1)
+
+
+def test_a_huge_book_stays_in_train_and_pairs_of_no_book_too() -> None:
+    books = ["huge"] * 10_000 + [""] * 300 + BOOKS
+    for seed in range(10):
+        groups = draw_groups(books, {"dev": 100, "test": 100}, seed)
+        assert not {"huge", ""} & {*groups["dev"], *groups["test"]}
+
+
+def test_where_all_are_too_large_the_smallest_is_taken() -> None:
+    books = ["a"] * 500 + ["b"] * 400 + ["c"] * 300
+    assert draw_groups(books, {"dev": 100, "test": 50}, 1) == {"dev": ["c"], "test": ["b"]}
+    assert draw_groups(books, {"dev": 100, "test": 0}, 1) == {"dev": ["c"], "test": []}
+
+
+@pytest.mark.parametrize(("books", "count"), [([], 0), (["", ""], 0), (["a", "b"], 2)])
+def test_too_few_groups_are_told(books: list[str], count: int) -> None:
+    with pytest.raises(CorpusError) as error:
+        draw_groups(books, {"dev": 1, "test": 1}, 1)
+    assert str(error.value) == (
+        f"corpus.split_by group: the pairs of corpus.train belong to {count} groups, too few to hold out some for dev "
+        "and test. Name their column in corpus.group_column, or set corpus.split_by=line"
+    )

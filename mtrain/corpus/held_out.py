@@ -1,0 +1,202 @@
+"""Which sentences are those of dev and test, or nearly: an index of the few, asked about blocks of the many."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mtrain.corpus.cleaning import Dropped, Listener, nobody
+from mtrain.corpus.letters import Hashes, Letters, Rows, is_long_enough, letters, overlap, sentence_key
+from mtrain.corpus.sources import Pair
+
+# The rules against a training pair with a sentence of dev or test, as the report calls them.
+EXACTLY, NEARLY = "held_out", "near_held_out"
+
+_BLOCK = 4096  # pairs that are looked at together: enough for arrays to pay, and few enough for the processor's cache
+_EXAMPLES = 3
+
+_BUCKET_BITS = 20
+_BUCKET_SHIFT = np.uint64(64 - _BUCKET_BITS)
+_ROUNDING = 1e-9  # 0.7 of 10 is 7, which in binary fractions is a little more
+
+
+class Match(NamedTuple):
+    """A sentence that was asked about, by its place, a held-out one, and the share of whose n-grams it has.
+
+    `exact`: they are the same by their letters and numbers.
+    """
+
+    row: int
+    held_out: str
+    overlap: float
+    exact: bool
+
+
+class Leak(NamedTuple):
+    """A training sentence, the sentence of dev or test that it has, or nearly has, and how much of it."""
+
+    text: str
+    held_out: str
+    overlap: float
+    exact: bool
+
+    @property
+    def strength(self) -> tuple[bool, float]:
+        """What the stronger of two leaks has more of."""
+        return self.exact, self.overlap
+
+
+class Index:
+    """Held-out sentences, to be found again exactly or nearly; nothing changes when it is asked.
+
+    Near is what has at least the share `least_overlap` of the n-grams of a held-out sentence that is long enough to
+    be more than a stock phrase; with 0 nothing is near.
+    """
+
+    def __init__(self, texts: Sequence[str], least_overlap: float) -> None:
+        self.texts = {sentence_key(text): text for text in reversed(texts) if text.strip()}
+        self._keys = list(self.texts)
+        self._least_overlap = least_overlap
+        self._hashes = letters(self._keys).hashes
+        self._index_grams()
+
+    def _index_grams(self) -> None:
+        """Note for each n-gram which sentences have it, and of each sentence how many n-grams another one must have."""
+        long = [row for row, key in enumerate(self._keys) if self._least_overlap and is_long_enough(key)]
+        hashes, rows = letters([self._keys[row] for row in long]).grams
+        grams, holders = np.unique(np.stack((hashes, np.array(long, np.uint64)[rows])), axis=1)
+        kept, self._needed = _rarer(grams, holders.astype(np.int64), self._least_overlap, len(self._keys))
+        self._holders = holders[kept].astype(np.int32)
+        self._grams, self._first, self._count = np.unique(grams[kept], return_index=True, return_counts=True)
+        # Where the n-grams that begin with the same bits begin: far faster than a search among them all.
+        every_bucket = np.arange((1 << _BUCKET_BITS) + 1, dtype=np.uint64)
+        self._buckets = np.searchsorted(self._grams >> _BUCKET_SHIFT, every_bucket).astype(np.int32)
+        self._fullest_bucket = int(np.diff(self._buckets).max())
+        self._fewest_needed = int(min(self._needed, default=1))
+
+    def matches(self, asked: Sequence[str], their_letters: Letters) -> list[Match]:
+        """Return all matches of these sentences, whose letters the caller has and may use again."""
+        found = [Match(row, self.texts[key], 1.0, True) for row, key in self._same(asked, their_letters)]
+        same = {(match.row, match.held_out) for match in found}
+        if not len(self._grams):
+            return found
+        for row, held in self._candidates(their_letters):
+            text = self.texts[self._keys[held]]
+            share = overlap(self._keys[held], sentence_key(asked[row]))
+            if share >= self._least_overlap and (row, text) not in same:
+                found.append(Match(row, text, share, False))
+        return found
+
+    def _same(self, asked: Sequence[str], their_letters: Letters) -> list[tuple[int, str]]:
+        rows = np.flatnonzero(np.isin(their_letters.hashes, self._hashes)).tolist()
+        return [(row, key) for row in rows if (key := sentence_key(asked[row])) in self.texts]
+
+    def _candidates(self, their_letters: Letters) -> list[tuple[int, int]]:
+        """Return rows and held-out sentences that seem to share enough n-grams: all that do, and some others."""
+        rows, grams = self._known_grams(their_letters)
+        enough = np.bincount(rows, minlength=len(their_letters.lengths)) >= self._fewest_needed
+        rows, grams = rows[enough[rows]], grams[enough[rows]]
+        counts = self._count[grams]
+        nth = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        held = self._holders[np.repeat(self._first[grams], counts) + nth]
+        # An n-gram that comes twice counts twice here: it is cheaper to look at a few sentences too many.
+        pairs, shared = np.unique(np.repeat(rows, counts) * len(self._keys) + held, return_counts=True)
+        rows, held = np.divmod(pairs, len(self._keys))
+        enough = shared >= self._needed[held]
+        return list(zip(rows[enough].tolist(), held[enough].tolist(), strict=True))
+
+    def _known_grams(self, their_letters: Letters) -> tuple[Rows, Rows]:
+        """Return rows and the n-grams in them that held-out sentences have."""
+        hashes, rows = their_letters.grams
+        buckets = (hashes >> _BUCKET_SHIFT).astype(np.int64)
+        begins, ends = self._buckets[buckets], self._buckets[buckets + 1]
+        found, grams = [], []
+        left = np.flatnonzero(begins < ends)
+        for step in range(self._fullest_bucket):
+            place = begins[left] + step
+            same = self._grams[place] == hashes[left]
+            found.append(left[same])
+            grams.append(place[same])
+            left = left[~same & (place + 1 < ends[left])]
+        return rows[np.concatenate(found)], np.concatenate(grams)
+
+
+class HeldOut:
+    """The sentences of dev and test, none of which may stand on either side of a training pair, exactly or nearly.
+
+    Equality is strict, however short the sentence: 好。 in dev takes every 好！ out of train. The report says how many.
+    """
+
+    def __init__(self, least_overlap: float) -> None:
+        self._texts: list[str] = []
+        self._least_overlap = least_overlap
+        self._index = Index([], least_overlap)
+
+    def add(self, pairs: Iterable[Pair]) -> None:
+        """Hold out both sides of these pairs as well."""
+        for pair in pairs:
+            self._texts += (pair.source, pair.target)
+        self._index = Index(self._texts, self._least_overlap)
+
+    def leaks(self, pairs: Sequence[Pair]) -> dict[int, Leak]:
+        """Return which of these pairs must go, and for which sentence: that which they have most of."""
+        found: dict[int, Leak] = {}
+        for texts in ([pair.source for pair in pairs], [pair.target for pair in pairs]):
+            for match in self._index.matches(texts, letters(texts)):
+                leak = Leak(texts[match.row], match.held_out, match.overlap, match.exact)
+                if match.row not in found or leak.strength > found[match.row].strength:
+                    found[match.row] = leak
+        return found
+
+
+def in_blocks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+    """Give pairs in lists, as many as are looked at together."""
+    pairs = iter(pairs)
+    while block := list(islice(pairs, _BLOCK)):
+        yield block
+
+
+class Removal:
+    """Lets training pairs through that are no leak; the others are counted, and some are kept as examples."""
+
+    def __init__(self, held_out: HeldOut, tell: Listener = nobody) -> None:
+        self.held_out = held_out
+        self._tell = tell
+        self.dropped = {EXACTLY: Dropped(), NEARLY: Dropped()}
+        self.examples: list[Leak] = []
+
+    def keep(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
+        """Give the pairs that stay, read in blocks."""
+        for block in in_blocks(pairs):
+            leaks = self.held_out.leaks(block)
+            for row, pair in enumerate(block):
+                if row not in leaks:
+                    yield pair
+                else:
+                    self._drop(pair, leaks[row])
+
+    def _drop(self, pair: Pair, leak: Leak) -> None:
+        rule = EXACTLY if leak.exact else NEARLY
+        self.dropped[rule].note(pair)
+        self._tell(pair, rule)
+        if not leak.exact and len(self.examples) < _EXAMPLES:
+            self.examples.append(leak)
+
+
+def _rarer(grams: Hashes, holders: Rows, least_overlap: float, sentences: int) -> tuple[NDArray[np.bool_], Rows]:
+    """Return which n-grams of each sentence are looked for, and how many of these must be found.
+
+    Where K of its n-grams are needed, at least half of K are not among the K / 2 that most held-out sentences have,
+    which would be found almost everywhere.
+    """
+    _, gram, frequency = np.unique(grams, return_inverse=True, return_counts=True)
+    order = np.lexsort((-frequency[gram], holders))
+    totals = np.bincount(holders, minlength=sentences)
+    rank = np.arange(len(holders)) - (np.cumsum(totals) - totals)[holders[order]]
+    needed = np.ceil(least_overlap * totals - _ROUNDING).astype(np.int64)
+    left_out = needed // 2
+    kept = np.empty(len(holders), bool)
+    kept[order] = rank >= left_out[holders[order]]
+    return kept, np.where(totals > 0, needed - left_out, np.iinfo(np.int64).max)

@@ -1,0 +1,160 @@
+"""No sentence of dev and test stays in train: planted leaks are found, and just what a slow search finds."""
+
+import random
+import unicodedata
+from functools import cache
+
+import pytest
+
+from mtrain.corpus.held_out import EXACTLY, NEARLY, HeldOut, Index, Leak, Removal
+from mtrain.corpus.letters import letters
+from mtrain.corpus.sources import Pair
+
+WORDS = ("the", "a", "old", "king", "river", "mountain", "never", "walked", "slowly", "under", "morning", "city")
+HAN = "天地玄黄宇宙洪荒日月盈昃辰宿列张寒来暑往秋收冬藏闰余成岁律吕调阳云腾致雨露结为霜"
+
+
+def han(draw: random.Random, length: int) -> str:
+    return "".join(draw.choice(HAN) for _ in range(length)) + "。"
+
+
+def english(draw: random.Random, words: int) -> str:
+    return " ".join(draw.choice(WORDS) for _ in range(words)).capitalize() + "."
+
+
+def pairs(seed: int, count: int) -> list[Pair]:
+    draw = random.Random(seed)
+    return [Pair(han(draw, draw.randint(3, 24)), english(draw, draw.randint(2, 16))) for _ in range(count)]
+
+
+@cache
+def slow_grams(text: str) -> tuple[str, ...]:
+    """Return n-grams as the documentation tells of them, by another road than the program's."""
+    key = "".join(c for c in unicodedata.normalize("NFKC", text).casefold() if unicodedata.category(c)[0] in "LN")
+    grams = [key[start : start + (3 if "\u4e00" <= key[start] <= "\u9fff" else 6)] for start in range(len(key))]
+    return tuple(dict.fromkeys(gram for gram in grams if len(gram) == (3 if "\u4e00" <= gram[0] <= "\u9fff" else 6)))
+
+
+@cache
+def slow_key(text: str) -> str:
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text))).casefold()
+
+
+def slow_match(held_out: str, text: str, least: float) -> float:
+    """Return the overlap where it counts; 2 for equal sentences, 0 for no match."""
+    if slow_key(held_out) == slow_key(text):
+        return 2.0
+    grams = slow_grams(held_out)
+    weight = sum(3 if "\u4e00" <= gram[0] <= "\u9fff" else 1 for gram in grams)
+    share = sum(gram in set(slow_grams(text)) for gram in grams) / max(1, len(grams))
+    return share if least and weight >= 24 and share >= least else 0.0
+
+
+def changed(draw: random.Random, text: str) -> str:
+    """Return the text as somebody else might have it: cut, lengthened, some of it another."""
+    cut = text[draw.randint(0, 2) : len(text) - draw.randint(0, 2)]
+    place = draw.randrange(max(1, len(cut)))
+    return draw.choice([cut, "又曰" + text + "是也", cut[:place] + "某" + cut[place + 1 :], text.upper(), text[::-1]])
+
+
+@pytest.mark.parametrize("least", [0.0, 0.3, 0.5, 0.7, 1.0])
+def test_what_is_found_is_what_a_slow_search_finds(least: float) -> None:
+    draw = random.Random(9)
+    held_out = [text for pair in pairs(1, 60) for text in (pair.source, pair.target)]
+    asked = [draw.choice(held_out) for _ in range(40)] + [changed(draw, draw.choice(held_out)) for _ in range(300)]
+    asked += [text for pair in pairs(2, 100) for text in (pair.source, pair.target)]
+    found = {
+        (match.row, match.held_out): 2.0 if match.exact else match.overlap
+        for match in Index(held_out, least).matches(asked, letters(asked))
+    }
+    first = {text: next(other for other in held_out if slow_match(other, text, 0) == 2) for text in held_out}
+    slow = {
+        (row, first[text]): share
+        for row, other in enumerate(asked)
+        for text in held_out
+        if (share := slow_match(text, other, least))
+    }
+    assert found == slow
+    assert len(slow) > 40 + (least > 0) * 100
+
+
+PLANTED = {
+    "exact": lambda pair: pair,
+    "width": lambda pair: Pair("此句无关", pair.target.translate({33 + n: 0xFF01 + n for n in range(94)})),
+    "punctuation": lambda pair: Pair(pair.source[:4] + "、" + pair.source[4:] + "”", pair.target.replace(" ", ", ")),
+    "case": lambda pair: Pair("此句无关", pair.target.upper()),
+    "swapped": lambda pair: Pair(pair.target, pair.source),
+    "one side": lambda pair: Pair(pair.source, "Something else altogether."),
+}
+NEARLY_PLANTED = {
+    "longer": lambda pair: Pair("某年某月，" + pair.source + "众皆服。", "Something else."),
+    "shorter": lambda pair: Pair("甲乙丙丁", " ".join(pair.target.split()[:9])),
+    "two changed": lambda pair: Pair(pair.source[:5] + "某" + pair.source[6:14] + "某" + pair.source[15:], "Else."),
+    "swapped": lambda pair: Pair("And so " + pair.target[:40] + pair.target[46:], "另一句。"),
+}
+
+
+@pytest.fixture
+def test_set() -> list[Pair]:
+    return unlike(random.Random(3), 40)
+
+
+def unlike(draw: random.Random, count: int) -> list[Pair]:
+    """Return pairs that have nothing in common: of all Han characters, and of words that nobody knows."""
+
+    def word() -> str:
+        return "".join(draw.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(draw.randint(2, 9)))
+
+    sources = ["".join(chr(draw.randrange(0x4E00, 0x9FA0)) for _ in range(20)) for _ in range(count)]
+    return [Pair(f"{source}。", " ".join(word() for _ in range(12))) for source in sources]
+
+
+@pytest.mark.parametrize(("plant", "rule"), [(p, EXACTLY) for p in PLANTED] + [(p, NEARLY) for p in NEARLY_PLANTED])
+def test_planted_leaks_leave_and_the_others_stay(test_set: list[Pair], plant: str, rule: str) -> None:
+    draw = random.Random(8)
+    clean = unlike(draw, 3000)
+    leaks = [(PLANTED if rule == EXACTLY else NEARLY_PLANTED)[plant](pair) for pair in test_set]
+    train = draw.sample(clean + leaks, len(clean) + len(leaks))
+    held_out = HeldOut(0.5)
+    held_out.add(test_set)
+    removal = Removal(held_out)
+    kept = list(removal.keep(train))
+    there = set(clean)
+    assert kept == [pair for pair in train if pair in there]
+    assert removal.dropped[rule].pairs == len(leaks)
+    assert sum(dropped.pairs for dropped in removal.dropped.values()) == len(leaks)
+
+
+def test_near_leaks_are_shown_with_what_they_are_near_to() -> None:
+    held_out = HeldOut(0.5)
+    held_out.add([Pair("天地玄黄，宇宙洪荒，日月盈昃，辰宿列张。", "x")])
+    removal = Removal(held_out)
+    train = [Pair("天地玄黄，宇宙洪荒，日月盈昃。", "y"), Pair("寒来暑往。", "z")]
+    assert list(removal.keep(train)) == train[1:]
+    assert removal.examples == [
+        Leak("天地玄黄，宇宙洪荒，日月盈昃。", "天地玄黄，宇宙洪荒，日月盈昃，辰宿列张。", 10 / 14, False)
+    ]
+
+
+def test_with_no_overlap_asked_for_only_equal_sentences_leave() -> None:
+    held_out = HeldOut(0.0)
+    held_out.add([Pair("天地玄黄，宇宙洪荒，日月盈昃。", "Hello.")])
+    train = [Pair("天地玄黄，宇宙洪荒，日月盈仄。", "a"), Pair("b", "HELLO"), Pair("天地玄黄宇宙洪荒日月盈昃", "c")]
+    assert list(Removal(held_out).keep(train)) == train[:1]
+
+
+def test_nothing_held_out_removes_nothing() -> None:
+    train = [Pair("天地玄黄", "a"), Pair("", ""), Pair("……", "!")]
+    assert list(Removal(HeldOut(0.5)).keep(train)) == train
+    held_out = HeldOut(0.5)
+    held_out.add([Pair("", "  "), Pair("短", "s")])
+    assert list(Removal(held_out).keep(train)) == train
+
+
+def test_where_pairs_stand_in_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch, test_set: list[Pair]) -> None:
+    held_out = HeldOut(0.5)
+    held_out.add(test_set)
+    train = [pair for both in zip(pairs(5, 40), map(NEARLY_PLANTED["longer"], test_set), strict=True) for pair in both]
+    kept = list(Removal(held_out).keep(train))
+    monkeypatch.setattr("mtrain.corpus.held_out._BLOCK", 3)
+    assert list(Removal(held_out).keep(train)) == kept
