@@ -13,6 +13,8 @@ _SETTINGS_OF_PLACE = {"folder", "root"}
 # Nor does what a corpus is called, and how often training sees it.
 _SETTINGS_OF_TRAINING = {"name", "weight"}
 
+_SHOWN = 3
+
 Settings = dict[str, Any]
 
 
@@ -48,6 +50,13 @@ def changed_settings(old: Settings, new: Settings) -> list[str]:
         for key in {**old, **new}
         if key not in old or key not in new or old[key] != new[key]
     ]
+
+
+def in_short(changes: list[str]) -> str:
+    """Return the first few of them as one text: another version of mtrain may have twenty settings more."""
+    shown = changes[:_SHOWN] if len(changes) > _SHOWN + 1 else changes
+    rest = f"; and {len(changes) - len(shown)} more" if shown != changes else ""
+    return "; ".join(shown) + rest
 
 
 def _told(settings: Settings, key: str) -> str:

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from mtrain.batches.settings import SEED, Settings, changed_settings, prepare_settings
+from mtrain.batches.settings import SEED, Settings, changed_settings, in_short, prepare_settings
 from mtrain.config.schema import CorpusConfig, TokenizerConfig
 from mtrain.console import progress
 from mtrain.corpus.inputs import Input
@@ -204,7 +204,7 @@ def open_prepared(folder: Path, corpus: CorpusConfig, tokenizer: TokenizerConfig
     old = {key: value for key, value in prepared.manifest.settings.items() if key != SEED}
     changes = changed_settings(old, prepare_settings(corpus, tokenizer))
     if changes:
-        raise PreparedDataError(f"{folder}: prepared with other settings: {'; '.join(changes)}. {CURE}")
+        raise PreparedDataError(f"{folder}: prepared with other settings: {in_short(changes)}. {CURE}")
     return prepared
 
 

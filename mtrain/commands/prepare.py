@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mtrain.batches.report import PrepareReport, render_report
-from mtrain.batches.settings import SEED, Settings, changed_settings, prepare_settings
+from mtrain.batches.settings import SEED, Settings, changed_settings, in_short, prepare_settings
 from mtrain.batches.store import CURE, REPORT, Examples, prepared_names, read_prepared, write_examples, write_manifest
 from mtrain.batches.survey import survey_side
 from mtrain.config.schema import Config, TokenizerConfig
@@ -144,7 +144,7 @@ def _reason(folder: Path, settings: Settings, config: Config) -> str:
         manifest = read_prepared(folder).manifest
     except PreparedDataError as error:
         return str(error).removesuffix(CURE).strip()
-    return "; ".join(changed_settings(manifest.settings, settings) + changed_inputs(manifest.inputs, config.corpus))
+    return in_short(changed_settings(manifest.settings, settings) + changed_inputs(manifest.inputs, config.corpus))
 
 
 def _taken_over(run: str) -> Tokenizers | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mtrain.batches.settings import changed_settings, prepare_settings
+from mtrain.batches.settings import changed_settings, in_short, prepare_settings
 from mtrain.batches.store import (
     FORMAT_VERSION,
     Examples,
@@ -191,3 +191,9 @@ def test_pairs_to_draw_matter_only_where_they_are_drawn() -> None:
         "corpus.dev_pairs was not in use, now is 2000",
     ]
     assert changed_settings(drawn, given)[1] == "corpus.dev_pairs was 2000, now is not in use"
+
+
+def test_of_many_changes_the_first_are_told() -> None:
+    changes = [f"{number} was, now is" for number in range(20)]
+    assert in_short(changes) == "0 was, now is; 1 was, now is; 2 was, now is; and 17 more"
+    assert in_short(changes[:4]) == "; ".join(changes[:4])
