@@ -53,7 +53,7 @@ def make_validator(config: Config, prepared: Prepared, tokenizers: Tokenizers, p
 def some_of_dev(config: Config, prepared: Prepared, count: int) -> tuple[list[str], list[str], list[str]]:
     """Return sources, references and tags of up to `count` dev pairs, spread evenly; none of the guarded corpus."""
     names = [one.name for one in entries(config.corpus, "dev")]
-    guarded = names.index(config.training.guard) if config.training.guard else len(names)
+    guarded = names.index(config.training.guard) if config.training.guard else -1
     rows = np.flatnonzero(prepared.corpora("dev") != guarded).tolist()
     count = min(count, len(rows))
     chosen = [rows[index * len(rows) // count] for index in range(count)]
