@@ -54,9 +54,17 @@ def _split(split: Split, found: SplitAudit, train: int) -> str:
     return "\n".join(parts)
 
 
+# By the share of a split that train knows.
+_CONSEQUENCES = (
+    (0.1, ": scores there say little"),
+    (0.0, ": that much of its score is remembered rather than translated"),
+)
+
+
 def _verdict(split: Split, found: SplitAudit) -> str:
     share = len(found.lines) / found.pairs
-    told = [f"{split}: train has {share:.2%} of it, or nearly" + (": scores there say little" if share else "")]
+    consequence = next((words for least, words in _CONSEQUENCES if share > least), "")
+    told = [f"{split}: train has {share:.2%} of it, or nearly{consequence}"]
     if found.groups:
         known = f"{found.known_groups} of its {found.groups} groups"
         told.append(f"train has other pairs of {known}, to which {found.known_pairs:,} of its pairs belong")
