@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from mtrain.config.load import load_config
+
 LANGUAGES = ["README.md", "README.zh.md"]
+OWN_DATA = ["data/own-data.md", "data/own-data.zh.md"]
 # Quick stand-ins for the real amount of work; everything else is done as the README says.
 QUICK = {
     "fit": "--set training.max_updates=2 --set training.cooldown=0 --set training.validate_pairs=2",
@@ -32,12 +35,24 @@ def readme(request, root):
     return (root / request.param).read_text("utf-8")
 
 
-def test_both_languages_have_the_same_commands_settings_and_outline(root):
-    english, chinese = ((root / name).read_text("utf-8") for name in LANGUAGES)
-    for language in ("bash", "yaml", "python"):
+@pytest.mark.parametrize("pages", [LANGUAGES, OWN_DATA])
+def test_both_languages_have_the_same_commands_settings_and_outline(root, pages):
+    english, chinese = ((root / name).read_text("utf-8") for name in pages)
+    for language in ("bash", "yaml", "text"):
         assert blocks(english, language) == blocks(chinese, language)
-    for mark in (r"^#+ ", r"^\|", r"^\d\. "):
+    for mark in (r"^#+ ", r"^\|", r"^\d\. ", r"^- "):
         assert len(re.findall(mark, english, re.MULTILINE)) == len(re.findall(mark, chinese, re.MULTILINE))
+
+
+@pytest.mark.parametrize("page", OWN_DATA)
+def test_the_page_on_own_data_has_settings_that_are_right_and_links_that_lead_somewhere(root, tmp_path, page):
+    text = (root / page).read_text("utf-8")
+    (tune,) = blocks(text, "yaml")
+    (tmp_path / "tune.yaml").write_text(tune, "utf-8")
+    config = load_config(str(tmp_path / "tune.yaml"))
+    assert config.tokenizer.take_from == config.training.start_from == "runs/wenyan-small"
+    for target in re.findall(r"\]\(([^)#:]+)[^)]*\)", text):
+        assert (root / page).parent.joinpath(target).exists(), target
 
 
 def test_the_tree_is_the_real_one(readme, root):
