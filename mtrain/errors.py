@@ -10,6 +10,7 @@
     ├── Interrupted                 a signal asked training to end, and it has, with everything saved
     ├── BusyError                   another process works on the same folder
     ├── InspectionError             what was to be looked at is not there, or cannot be drawn
+    ├── ExportError                 a model that a format cannot hold, or an export that does not translate as it
     └── InputError                  what was given to translate or score
 
 The command line prints the message and exits with 1; `--debug` shows the traceback as well.
@@ -59,6 +60,10 @@ class BusyError(MtrainError):
 
 class InspectionError(MtrainError):
     """There is nothing to look at, or no picture of it can be drawn."""
+
+
+class ExportError(MtrainError):
+    """A model cannot be exported, or what was written does not translate as it does."""
 
 
 class InputError(MtrainError):

@@ -1,13 +1,14 @@
-"""The command line: `mtrain prepare | fit | translate | bleu | score | inspect | diagnose`, around `commands/`."""
+"""The command line: `mtrain prepare | fit | translate | bleu | score | export | inspect | diagnose`, around `commands/`."""
 
 import io
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from mtrain.cli.bleu import bleu
+from mtrain.cli.export import export
 from mtrain.cli.inspect import inspect
 from mtrain.cli.options import (
     DEFAULT_CONFIG,
@@ -32,6 +33,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(inspect, name="inspect")
+app.command()(export)
 
 
 def main() -> None:
@@ -64,7 +66,8 @@ def mtrain(
       mtrain bleu         say how good its translations are
 
     Give each step the same --config NAME to work on something else.
-    `mtrain inspect` shows what they work on and make, `mtrain diagnose` what is broken in it.
+    `mtrain inspect` shows what they work on and make, `mtrain diagnose` what is broken in it,
+    `mtrain export` writes a model for other programs.
     """
 
 

@@ -81,20 +81,25 @@ class Decoder(nn.Module):
 
     def start(self, memory_BSD: Tensor, keep_BS: Tensor | None) -> DecoderCache:
         """Return the cache of a decoding that has not begun."""
-        layers: list[LayerCache] = [layer.start(memory_BSD) for layer in self._layers()]
+        layers: list[LayerCache] = [layer.start(memory_BSD) for layer in self.stack]
         return DecoderCache(layers, keep_BS)
 
     def step(self, x_BND: Tensor, cache: DecoderCache) -> Tensor:
         """Decode one more position and return its hidden_BND."""
-        for layer, layer_cache in zip(self._layers(), cache.layers, strict=True):
+        for layer, layer_cache in zip(self.stack, cache.layers, strict=True):
             x_BND = layer.step(x_BND, layer_cache, cache.keep_BS)
         hidden_BND: Tensor = self.final_norm(x_BND)
         return hidden_BND
 
     @property
+    def stack(self) -> list[DecoderLayer]:
+        """The layers by their type, which `layers` does not know."""
+        return [layer for layer in self.layers if isinstance(layer, DecoderLayer)]
+
+    @property
     def self_attentions(self) -> list[MultiHeadAttention]:
         """Each layer's attention to the positions before its own."""
-        return [layer.self_attention for layer in self._layers()]
+        return [layer.self_attention for layer in self.stack]
 
     @property
     def aligning_layer(self) -> int:
@@ -108,7 +113,4 @@ class Decoder(nn.Module):
     @property
     def cross_attentions(self) -> list[MultiHeadAttention]:
         """Each layer's attention to the source."""
-        return [layer.cross_attention for layer in self._layers()]
-
-    def _layers(self) -> list[DecoderLayer]:
-        return [layer for layer in self.layers if isinstance(layer, DecoderLayer)]
+        return [layer.cross_attention for layer in self.stack]

@@ -39,9 +39,14 @@ class Encoder(nn.Module):
         self.final_norm = final_norm
 
     @property
+    def stack(self) -> list[EncoderLayer]:
+        """The layers by their type, which `layers` does not know."""
+        return [layer for layer in self.layers if isinstance(layer, EncoderLayer)]
+
+    @property
     def self_attentions(self) -> list[MultiHeadAttention]:
         """Each layer's attention."""
-        return [layer.attention for layer in self.layers if isinstance(layer, EncoderLayer)]
+        return [layer.attention for layer in self.stack]
 
     def forward(self, x_BSD: Tensor, keep_BS: Tensor | None) -> Tensor:
         """Return the memory that the decoder attends to, memory_BSD."""
