@@ -20,8 +20,8 @@ class Limits(NamedTuple):
     """The least share of equal texts by greedy search, and how far scores of equal texts may lie apart (nats a token).
 
     A token that two candidates nearly tie for can turn out otherwise even in fp32, by another order of additions.
-    Measured on wenyan-small with CTranslate2: fp32 99 % and 0.0009, float16 99 % and 0.0004, bfloat16 96 % and 0.004,
-    int8 87 % and 0.03.
+    Measured on wenyan-small: fp32 99 % and 0.0009, float16 99 % and 0.001, int8 87 % and 0.03; bfloat16 96 % and
+    0.004 as CTranslate2's weights, 86 % and 0.01 where Hugging Face computes in it too.
     """
 
     same: float

@@ -19,7 +19,7 @@ from mtrain.tokenizer import BOS, PAD, UNK
 # Where positions are added to embeddings, these formats hold a table of them: so many.
 POSITIONS = 2048
 # What a piece that is never said has on the output layer's bias: its probability is 0 in every type of number.
-_NEVER = -1e4
+NEVER = -1e4
 
 
 class Said(NamedTuple):
@@ -71,7 +71,7 @@ def output_bias(model: Transformer) -> Tensor:
     """Return the output layer's bias_V with all that is never said ruled out, as in mtrain's own search."""
     weight_VD, bias_V = model.output.weight, model.output.bias
     never_V = torch.zeros(weight_VD.size(0)) if bias_V is None else bias_V.detach().clone()
-    never_V[[PAD, UNK, BOS]] = _NEVER
+    never_V[[PAD, UNK, BOS]] = NEVER
     return never_V
 
 
