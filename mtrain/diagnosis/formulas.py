@@ -84,7 +84,7 @@ def _eq1(module: MultiHeadAttention, call: _Call, formula: _Formula) -> Tensor:
     if formula.swapped:
         k_BHSK, v_BHSK = v_BHSK, k_BHSK
     scores_BHTS = q_BHTK @ k_BHSK.transpose(-1, -2) / (q_BHTK.size(-1) ** 0.5 if formula.scaled else 1.0)
-    bias_HTS = module.positions.bias(range(T), range(S), q_BHTK)
+    bias_HTS = module.positions.bias(0, T, S, q_BHTK)
     scores_BHTS = scores_BHTS if bias_HTS is None else scores_BHTS + bias_HTS
     if call.keep_BS is not None and formula.hides_padding:
         hidden_BS = call.keep_BS if formula.inverted else ~call.keep_BS

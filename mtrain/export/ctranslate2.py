@@ -161,6 +161,7 @@ def _open(folder: Path, bundle: Bundle) -> Runtime:
         results = translator.translate_batch(
             [source.pieces(source.encode(normalise(line))) for line in lines],
             beam_size=beam,
+            min_decoding_length=0,  # its default lets no translation be empty
             max_decoding_length=longest,
             max_batch_size=4096,
             batch_type="tokens",

@@ -29,7 +29,7 @@ class Said(NamedTuple):
     score: float
 
 
-# (lines, beam, most tokens of a translation) to translations, by the program that an export is for.
+# (lines, beam, most tokens of a translation without its end) to translations, by the program that an export is for.
 Runtime = Callable[[Sequence[str], int, int], list[Said]]
 
 

@@ -29,6 +29,5 @@ def _score_changes(attention: MultiHeadAttention) -> Tensor:
     vectors_1HTK = attention.query.weight.new_full((1, H, _POSITIONS, K), K**-0.5)
     turned_1HTK = attention.positions.turn(vectors_1HTK)
     scores_HTS = (turned_1HTK @ turned_1HTK.transpose(2, 3))[0]
-    everywhere = range(_POSITIONS)
-    bias_HTS = attention.positions.bias(everywhere, everywhere, scores_HTS)
+    bias_HTS = attention.positions.bias(0, _POSITIONS, _POSITIONS, scores_HTS)
     return (scores_HTS - 1 if bias_HTS is None else scores_HTS - 1 + bias_HTS)[:, _POSITIONS // 2]

@@ -54,7 +54,7 @@ class MultiHeadAttention(nn.Module):
         sentence lies in its future anyway.
         """
         q_BHTK, (k_BHSK, v_BHSK) = self.project_query(x_BTD), self.project_memory(memory_BSD)
-        bias_HTS = self.positions.bias(range(x_BTD.size(1)), range(memory_BSD.size(1)), q_BHTK)
+        bias_HTS = self.positions.bias(0, x_BTD.size(1), memory_BSD.size(1), q_BHTK)
         return self.attend(q_BHTK, k_BHSK, v_BHSK, Sight(keep_BS, causal, bias_HTS))
 
     def project_query(self, x_BTD: Tensor, first: int = 0) -> Tensor:

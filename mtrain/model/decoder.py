@@ -51,7 +51,7 @@ class DecoderLayer(nn.Module):
             y_R1D, here = y_BND.flatten(0, 1)[:, None], cache.past.length
             q_RH1K = self.self_attention.project_query(y_R1D, here)
             k_RHTK, v_RHTK = cache.past.append(*self.self_attention.project_memory(y_R1D, here))
-            bias_H1T = self.self_attention.positions.bias(range(here, here + 1), range(here + 1), q_RH1K)
+            bias_H1T = self.self_attention.positions.bias(here, 1, here + 1, q_RH1K)
             return self.self_attention.attend(q_RH1K, k_RHTK, v_RHTK, Sight(bias_HTS=bias_H1T)).view_as(y_BND)
 
         def attend_to_source(y_BND: Tensor) -> Tensor:

@@ -72,8 +72,11 @@ class BlindAttention(nn.Module):
         """Return the queries or keys of positions `first`, `first` + 1, … as they are to be compared."""
         return x_BHTK
 
-    def bias(self, queries: range, keys: range, like: Tensor) -> Tensor | None:  # noqa: ARG002
-        """Return the bias_HTS to add to the scores, on the device and in the type of `like`; None for no bias."""
+    def bias(self, first: int, queries: int, keys: int, like: Tensor) -> Tensor | None:  # noqa: ARG002
+        """Return the bias_HTS to add to the scores, on the device and in the type of `like`; None for no bias.
+
+        So many `queries` stand at positions `first`, `first` + 1, …, so many `keys` at 0, 1, …
+        """
         return None
 
 
@@ -106,9 +109,9 @@ class AlibiPositions(BlindAttention):
         super().__init__()
         self._rates = [2 ** (-8 * head / heads) for head in range(1, heads + 1)]
 
-    def bias(self, queries: range, keys: range, like: Tensor) -> Tensor:
+    def bias(self, first: int, queries: int, keys: int, like: Tensor) -> Tensor:
         """Shapes: (H, T, S)."""
-        ahead_TS = _distances(queries, keys, like.device).to(like.dtype)
+        ahead_TS = _distances(first, queries, keys, like.device).to(like.dtype)
         rates_H11 = like.new_tensor(self._rates)[:, None, None]
         return rates_H11 * ahead_TS.clamp(max=0) - rates_H11.flip(0) * ahead_TS.clamp(min=0)
 
@@ -123,9 +126,9 @@ class RelativeBias(BlindAttention):
         super().__init__()
         self.weight = nn.Parameter(torch.empty(2 * _BUCKETS_PER_SIDE, heads))
 
-    def bias(self, queries: range, keys: range, like: Tensor) -> Tensor:
+    def bias(self, first: int, queries: int, keys: int, like: Tensor) -> Tensor:
         """Shapes: (H, T, S)."""
-        buckets_TS = distance_buckets(_distances(queries, keys, like.device))
+        buckets_TS = distance_buckets(_distances(first, queries, keys, like.device))
         return self.weight[buckets_TS].permute(2, 0, 1).to(like.dtype)
 
 
@@ -140,10 +143,10 @@ def distance_buckets(ahead: Tensor) -> Tensor:
     return torch.where(distance < single, distance, wide) + _BUCKETS_PER_SIDE * (ahead > 0)
 
 
-def _distances(queries: range, keys: range, device: torch.device) -> Tensor:
+def _distances(first: int, queries: int, keys: int, device: torch.device) -> Tensor:
     """Return how far ahead of each query each key stands; shapes (T, S)."""
-    queries_T = torch.arange(queries.start, queries.stop, device=device)
-    return torch.arange(keys.start, keys.stop, device=device) - queries_T[:, None]
+    queries_T = first + torch.arange(queries, device=device)
+    return torch.arange(keys, device=device) - queries_T[:, None]
 
 
 def _angles(positions: int, width: int, device: torch.device | None = None) -> Tensor:

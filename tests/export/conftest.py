@@ -8,11 +8,12 @@ import pytest
 import torch
 
 from mtrain.batches.collate import collate
-from mtrain.config.schema import ModelConfig, TokenizerConfig
+from mtrain.config.load import dump_config
+from mtrain.config.schema import Config, CorpusConfig, DecodingConfig, ModelConfig, RunConfig, TokenizerConfig
 from mtrain.decoding.forced import forced_log_probabilities
 from mtrain.model.build import build_model
-from mtrain.model.bundle import Bundle
-from mtrain.tokenizer import Tokenizer, Tokenizers, train_tokenizer
+from mtrain.model.bundle import Bundle, save_bundle
+from mtrain.tokenizer import EOS, Tokenizer, Tokenizers, train_tokenizer
 
 FAMILY = {
     "pre": {},
@@ -110,3 +111,33 @@ def pairs(make_bundle: object) -> Callable[[Bundle], tuple[list[list[int]], list
 def log_probabilities() -> Callable[[Bundle, Ids, Ids], torch.Tensor]:
     """Return what mtrain says of targets, EOS included."""
     return lambda bundle, sources, targets: forced_log_probabilities(bundle.model, collate(sources, targets))
+
+
+@pytest.fixture
+def model_folder(make_bundle: Callable[..., Bundle], tmp_path: Path) -> Callable[..., Path]:
+    """Return a maker of model folders whose random model ends its translations by itself, most of them."""
+
+    def make(**changes: object) -> Path:
+        bundle = make_bundle(output_bias=True, **changes)
+        with torch.no_grad():
+            bundle.model.output.bias[EOS] += 6  # type: ignore[index]
+        folder = tmp_path / "run" / "model"
+        config = Config(
+            run=RunConfig(folder=str(folder.parent)),
+            corpus=CorpusConfig(folder=str(tmp_path / "nowhere"), train=("a", "b")),
+            model=bundle.model_config,
+            decoding=DecodingConfig(max_length_factor=0.01, max_length_extra=30),
+        )
+        save_bundle(bundle, dump_config(config), folder)
+        return folder
+
+    return make
+
+
+@pytest.fixture
+def check_files(sample_lines: dict[str, list[str]], tmp_path: Path) -> tuple[Path, Path]:
+    """Return a file of lines and one of their translations."""
+    files = tmp_path / "check.zh", tmp_path / "check.en"
+    for file, lines in zip(files, sample_lines.values(), strict=True):
+        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return files

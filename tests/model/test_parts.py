@@ -75,7 +75,7 @@ def test_turned_queries_and_keys_know_only_their_distance():
 
 
 def test_alibi_falls_with_the_distance_at_the_heads_own_rates():
-    bias = AlibiPositions(4).bias(range(2, 4), range(5), torch.zeros(1))
+    bias = AlibiPositions(4).bias(2, 2, 5, torch.zeros(1))
     rates = [2**-2, 2**-4, 2**-6, 2**-8]
     for head in range(4):
         ahead = rates[3 - head]
