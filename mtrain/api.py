@@ -15,11 +15,13 @@ from mtrain.corpus.sources import SIDES
 from mtrain.decoding.scoring import PairScore, score_pairs
 from mtrain.decoding.translation import Translation
 from mtrain.decoding.translator import Translator
-from mtrain.errors import InputError
+from mtrain.errors import ExportError, InputError
+from mtrain.export.engine import Engine
+from mtrain.export.manifest import read_manifest
 from mtrain.model.bundle import load_bundle, settings_file
 from mtrain.model.transformer import Transformer
 from mtrain.runtime import choose_device, set_threads
-from mtrain.tokenizer import Tokenizers
+from mtrain.tokenizer import Tokenizers, load_tokenizers
 
 Setting = str | int | float | bool
 
@@ -30,13 +32,18 @@ def _nobody(_: int) -> None:
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A trained model, or several with the same vocabularies that work together, and how they translate."""
+    """A trained model, or several with the same vocabularies that work together, and how they translate.
+
+    An export, which has no models of mtrain's, translates by its `engine`; alignments and scores of given pairs are not
+    to be had from it.
+    """
 
     models: Sequence[Transformer]
     tokenizers: Tokenizers
     decoding: DecodingConfig
     source_language: str
     target_language: str
+    engine: Engine | None = None
 
     def translate(
         self,
@@ -60,8 +67,10 @@ class LoadedModel:
         _check_lines(lines)
         _check_each_has_one(lines, "prefixes", prefixes)
         _check_each_has_one(lines, "tags", tags)
-        translator = Translator(self.models, self.tokenizers, self._changed(decoding), self.target_language)
-        return translator.translate(lines, progress, nbest, prefixes, alignment, tags)
+        changed = self._changed(decoding)
+        search = self.engine.search(changed) if self.engine else None
+        translator = Translator(self.models, self.tokenizers, changed, self.target_language, search)
+        return translator.translate(lines, progress, nbest, prefixes, alignment and not self.engine, tags)
 
     def score(
         self,
@@ -77,6 +86,8 @@ class LoadedModel:
         Raises: as `translate`, and InputError where there are more lines on one side.
         """
         _check_lines(sources, targets)
+        if self.engine:
+            raise InputError("an export does not score given pairs; load the model that it was made of")
         if len(sources) != len(targets):
             raise InputError(f"there are {len(sources)} sources and {len(targets)} targets: they go in pairs")
         _check_each_has_one(sources, "tags", tags)
@@ -113,6 +124,23 @@ def open_models(folders: Sequence[Path], decoding: DecodingConfig, device: str, 
         with_own_penalty(decoding, folders[0]),
         first.source_language,
         first.target_language,
+    )
+
+
+def open_export(folder: Path, decoding: DecodingConfig, device: str, threads: int) -> LoadedModel:
+    """Return the model that has been exported to CTranslate2, which translates as `decoding` says.
+
+    Raises: ExportError where there is none, or no CTranslate2.
+    """
+    manifest = read_manifest(folder)
+    tokenizers = load_tokenizers(folder, ExportError)
+    return LoadedModel(
+        [],
+        tokenizers,
+        with_own_penalty(decoding, folder),
+        manifest.source_language,
+        manifest.target_language,
+        Engine(folder, tokenizers, choose_device(device).type, set_threads(threads)),
     )
 
 

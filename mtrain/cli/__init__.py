@@ -1,4 +1,4 @@
-"""The command line: `mtrain prepare | fit | translate | bleu | score | export | inspect | diagnose`, around `commands/`."""
+"""The command line, around `commands`: `prepare | fit | translate | bleu | score | export | inspect | diagnose`."""
 
 import io
 import sys
@@ -158,6 +158,9 @@ def translate(
     unbuffered: Annotated[
         bool, typer.Option("--unbuffered", help="Write each line before the next one is read, as in a dialogue.")
     ] = False,
+    engine: Annotated[
+        Literal["pytorch", "ctranslate2"], typer.Option("--engine", help="What computes; ctranslate2 takes an export.")
+    ] = "pytorch",
     interactive: Annotated[
         bool, typer.Option("--interactive", "-i", help="Translate lines as you type them.")
     ] = False,
@@ -180,7 +183,7 @@ def translate(
         from mtrain.commands.translate import Wanted
         from mtrain.commands.translate import translate as run_translate
 
-        wanted = Wanted(output, nbest, scores, alignment, report, prefixes, tag, unbuffered)
+        wanted = Wanted(output, nbest, scores, alignment, report, prefixes, tag, unbuffered, engine)
         (converse if interactive else run_translate)(settings, files or [], model or [], wanted)
 
 

@@ -6,7 +6,8 @@ from shutil import copyfile
 from typing import Literal, NamedTuple
 
 from mtrain import __version__
-from mtrain.batches.store import open_prepared
+from mtrain.api import with_own_penalty
+from mtrain.batches.store import read_prepared
 from mtrain.config.schema import Config
 from mtrain.console import say
 from mtrain.corpus.sources import SIDES
@@ -49,11 +50,12 @@ def export(config: Config, wanted: Wanted) -> Path:
         raise ExportError("no line to check the export with: all are empty or longer than decoding.max_source_tokens")
     folder = wanted.output or model_folder.with_name("-".join(filter(None, (wanted.target, wanted.quantization))))
     _check_free(folder)
+    decoding = with_own_penalty(config.decoding, model_folder)
     with held_alone(folder), folder_written_whole(folder) as partial:
-        target.write(bundle, config.decoding, wanted.quantization, partial)
+        target.write(bundle, decoding, wanted.quantization, partial)
         copyfile(settings_file(model_folder), partial / "config.yaml")
         say(f"translating {len(pairs.sources)} lines with mtrain and with {target.title}")
-        rows = compare(bundle, target.open(partial, bundle), pairs, config.decoding)
+        rows = compare(bundle, target.open(partial, bundle), pairs, decoding)
         print(render(target.title, rows), flush=True)
         judge(target.title, rows, wanted.quantization)
         languages = bundle.source_language, bundle.target_language
@@ -81,7 +83,7 @@ def _pairs(config: Config, wanted: Wanted) -> Pairs:
     if wanted.reference is not None:
         raise InputError("--reference goes with --check, whose lines it translates")
     try:
-        prepared = open_prepared(Path(config.corpus.folder), config.corpus, config.tokenizer)
+        prepared = read_prepared(Path(config.corpus.folder))
     except PreparedDataError as error:
         raise ExportError(
             f"the export is checked on dev pairs, but {error.args[0].rstrip('.')}; or name lines with --check FILE"

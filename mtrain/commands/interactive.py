@@ -19,9 +19,9 @@ _CANDIDATES = 3
 
 def converse(config: Config, given: Sequence[Path], folders: Sequence[Path], wanted: Wanted) -> None:
     """Answer each line from the terminal, or from a pipe, with its best candidates, until there are no more."""
-    if given or wanted != replace(Wanted(), nbest=wanted.nbest, tag=wanted.tag):
-        raise InputError("--interactive answers what you type; of the options it takes --nbest and --tag only")
-    model = open_run(config, folders)
+    if given or wanted != replace(Wanted(), nbest=wanted.nbest, tag=wanted.tag, engine=wanted.engine):
+        raise InputError("--interactive answers what you type; it takes --nbest, --tag and --engine only")
+    model = open_run(config, folders, wanted.engine)
     nbest = wanted.nbest or min(_CANDIDATES, config.decoding.beam)
     say(f"{model.source_language} to {model.target_language}; Ctrl-D ends")
     for line in _typed():

@@ -6,9 +6,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from mtrain.api import LoadedModel, open_models
+from mtrain.api import LoadedModel, open_export, open_models
 from mtrain.batches.augment import without_punctuation
 from mtrain.batches.store import Prepared, open_prepared
 from mtrain.config.schema import Config
@@ -19,12 +19,15 @@ from mtrain.decoding.outputs import each_in_its_place, find_outputs
 from mtrain.decoding.report import Flagged, output_lines, record
 from mtrain.decoding.translation import Translation, pharaoh
 from mtrain.decoding.translator import check_candidates
-from mtrain.errors import InputError
+from mtrain.errors import ExportError, InputError
+from mtrain.export.manifest import read_manifest
 from mtrain.model.bundle import whole_origin
-from mtrain.storage import replaced_when_done
+from mtrain.storage import replaced_when_done, sha256
 
 # Lines that are sorted by length and translated together: memory grows with this, not with the file.
 _LINES_AT_ONCE = 2000
+
+EngineName = Literal["pytorch", "ctranslate2"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Wanted:
 
     `output` is a file, or a folder for a file each; `nbest` candidates of each line (0: the best, as a plain line);
     `scores` before the text; files for alignments and for records of all that is known; a file of what each translation
-    has to begin with; the tag of all lines.
+    has to begin with; the tag of all lines; the engine that computes.
     """
 
     output: Path | None = None
@@ -44,6 +47,7 @@ class Wanted:
     prefixes: Path | None = None
     tag: str = ""
     unbuffered: bool = False
+    engine: EngineName = "pytorch"
 
 
 class _Asked(NamedTuple):
@@ -64,7 +68,8 @@ def translate(config: Config, given: Sequence[Path], folders: Sequence[Path], wa
     outputs = find_outputs(given, texts, wanted.output)
     lines = with_prefixes(read_all(texts), wanted.prefixes) if wanted.prefixes else read_all(texts)
     lines = (line._replace(tag=wanted.tag) for line in lines)
-    model = open_run(config, folders)
+    _check_engine(wanted)
+    model = open_run(config, folders, wanted.engine)
     asked = _Asked(max(1, wanted.nbest), wanted.alignment is not None, 1 if wanted.unbuffered else _LINES_AT_ONCE)
     with ExitStack() as stack:
         alignment = stack.enter_context(replaced_when_done(wanted.alignment)) if wanted.alignment else None
@@ -106,10 +111,26 @@ def translate_split(
     return sources, [translation.text for _, translation in translations], references
 
 
-def open_run(config: Config, folders: Sequence[Path]) -> LoadedModel:
-    """Return the models of these folders, or the run's own, with the config's settings."""
-    folders = folders or [Path(config.run.folder) / "model"]
-    return open_models(folders, config.decoding, config.run.device, config.run.threads)
+def open_run(config: Config, folders: Sequence[Path], engine: EngineName = "pytorch") -> LoadedModel:
+    """Return the models of these folders, or the run's own, or its export for `engine`, with the config's settings.
+
+    Raises: ExportError where the run's model is another one by now, InputError where several are to work together.
+    """
+    run = Path(config.run.folder)
+    if engine == "pytorch":
+        return open_models(folders or [run / "model"], config.decoding, config.run.device, config.run.threads)
+    if len(folders) > 1:
+        raise InputError(f"--engine {engine} takes one --model: an export that works alone")
+    if not folders and read_manifest(run / engine).weights != sha256(run / "model" / "model.safetensors"):
+        raise ExportError(f"{run / engine}: is of another model than {run} has now. Run `mtrain export --to {engine}`")
+    folder = folders[0] if folders else run / engine
+    return open_export(folder, config.decoding, config.run.device, config.run.threads)
+
+
+def _check_engine(wanted: Wanted) -> None:
+    for option in ("alignment", "prefixes"):
+        if wanted.engine != "pytorch" and getattr(wanted, option):
+            raise InputError(f"--{option} is not to be had from --engine {wanted.engine}; leave one of the two out")
 
 
 def _check_origin(config: Config, prepared: Prepared) -> None:

@@ -34,25 +34,27 @@ def target_tokenizer(folder: Path) -> Any:
 def _write(tokenizer: Tokenizer, folder: Path) -> None:
     from transformers import PreTrainedTokenizerFast  # noqa: PLC0415  optional
 
-    pieces = tokenizer.all_pieces()
+    pieces, tags = tokenizer.all_pieces(), tokenizer.pieces(tokenizer.tags.values())
     PreTrainedTokenizerFast(
-        tokenizer_object=_fast(pieces),
+        tokenizer_object=_fast(pieces, len(pieces) - len(tags)),
         pad_token=pieces[PAD],
         unk_token=pieces[UNK],
         bos_token=pieces[BOS],
         eos_token=pieces[EOS],
+        extra_special_tokens=tags,
         model_max_length=POSITIONS,
         clean_up_tokenization_spaces=False,
         split_special_tokens=True,  # a line may have </s> in it, which is text
     ).save_pretrained(folder)
 
 
-def _fast(pieces: list[str]) -> "FastTokenizer":
+def _fast(pieces: list[str], learnt: int) -> "FastTokenizer":
     from tokenizers import Regex, decoders, models, normalizers, processors  # noqa: PLC0415  optional
     from tokenizers import Tokenizer as Fast  # noqa: PLC0415
 
     ids = {piece: id_ for id_, piece in enumerate(pieces)}
-    fast = Fast(models.BPE(vocab=ids, merges=_merges(pieces), unk_token=pieces[UNK], byte_fallback=True))
+    merges = _merges(pieces[BYTES.stop : learnt])
+    fast = Fast(models.BPE(vocab=ids, merges=merges, unk_token=pieces[UNK], byte_fallback=True))
     fast.normalizer = normalizers.Sequence(
         [
             normalizers.Replace(Regex(f"[{CONTROL}]"), " "),
@@ -76,13 +78,12 @@ def _fast(pieces: list[str]) -> "FastTokenizer":
     return fast
 
 
-def _merges(pieces: list[str]) -> list[tuple[str, str]]:
+def _merges(learnt: list[str]) -> list[tuple[str, str]]:
     """Return which pieces join to which, first those that SentencePiece joins first, which has numbered them so.
 
     It joins the leftmost pair that makes the piece, whatever its parts. Where two overlap, as in a run of one
     character, the left one has the longer first part.
     """
-    learnt = pieces[BYTES.stop :]
     known = set(learnt)
     return [
         (piece[:cut], piece[cut:])

@@ -120,7 +120,7 @@ def model_folder(make_bundle: Callable[..., Bundle], tmp_path: Path) -> Callable
     def make(**changes: object) -> Path:
         bundle = make_bundle(output_bias=True, **changes)
         with torch.no_grad():
-            bundle.model.output.bias[EOS] += 6  # type: ignore[index]
+            bundle.model.output.bias[EOS] += 7  # type: ignore[index]
         folder = tmp_path / "run" / "model"
         config = Config(
             run=RunConfig(folder=str(folder.parent)),

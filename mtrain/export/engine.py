@@ -1,0 +1,124 @@
+"""CTranslate2 in place of mtrain's own search: the same lines in and translations out, by the engine's arithmetic."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from mtrain.config.schema import DecodingConfig
+from mtrain.decoding.beam import Hypothesis
+from mtrain.decoding.length import length_penalty, longest_translation
+from mtrain.errors import ExportError, InputError
+from mtrain.export.ctranslate2 import TARGET
+from mtrain.export.manifest import read_manifest
+from mtrain.export.target import POSITIONS, check_installed
+from mtrain.tokenizer import Tokenizers
+
+Ids = Sequence[int]
+
+_TOKENS_AT_ONCE = 2048
+
+
+class Engine:
+    """An export for CTranslate2, loaded.
+
+    Raises: ExportError where the folder holds none, or the package is not installed.
+    """
+
+    def __init__(self, folder: Path, tokenizers: Tokenizers, device: str, threads: int) -> None:
+        check_installed("ctranslate2", TARGET.packages)
+        found = read_manifest(folder).target
+        if found != "ctranslate2":
+            raise ExportError(f"{folder}: is exported to {found}, and the engine is CTranslate2")
+        from ctranslate2 import Translator  # noqa: PLC0415  optional
+
+        self.translator = Translator(str(folder), device=device, intra_threads=threads)
+        self.source_pieces = tokenizers["source"].all_pieces()
+        self.target_ids = {piece: id_ for id_, piece in enumerate(tokenizers["target"].all_pieces())}
+
+    def search(self, config: DecodingConfig) -> "EngineSearch":
+        """Return the search that the settings describe. Raises: InputError where the engine has no such search."""
+        return EngineSearch(self, config)
+
+
+class EngineSearch:
+    """Finds hypotheses by beam search, each with mtrain's score.
+
+    A beam ends the same hypotheses whatever their lengths are worth, so they are ranked here, by any length penalty.
+    Where min_length or no_repeat_ngram forbids a piece, the engine gives its probability to the others: such a
+    translation's score is higher than mtrain's own.
+    """
+
+    def __init__(self, engine: Engine, config: DecodingConfig) -> None:
+        _refuse(config)
+        self._engine = engine
+        self._config = config
+        self._penalty = length_penalty(config.length_normalization, config.length_penalty)
+
+    def __call__(
+        self, sources: Sequence[Ids], prefixes: Sequence[Ids], best: int, progress: Callable[[int], object]
+    ) -> list[list[Hypothesis]]:
+        """Return up to `best` hypotheses of each source, best first."""
+        if any(prefixes):
+            raise InputError("--engine ctranslate2 gives what a translation begins with no score; leave prefixes out")
+        config, lengths = self._config, torch.tensor([len(ids) + 1 for ids in sources])
+        longest = longest_translation(lengths, config.max_length_factor, config.max_length_extra).tolist()
+        most = max(longest, default=1)
+        found = self._translate(sources, most)
+        # The engine knows one limit for all. Where a translation came to its own, the search is done again with that.
+        for i, hypotheses in enumerate(found):
+            if longest[i] < most and any(len(pieces) + 1 >= longest[i] for pieces, _ in hypotheses):
+                (found[i],) = self._translate([sources[i]], longest[i])
+        progress(len(sources))
+        return [self._ranked(*pair)[:best] for pair in zip(found, longest, strict=True)]
+
+    def _translate(self, sources: Sequence[Ids], longest: int) -> list[list[tuple[list[str], float]]]:
+        """Return the pieces of each source's hypotheses, and the mean log-probability of these and their end."""
+        config, pieces = self._config, self._engine.source_pieces
+        results: list[Any] = self._engine.translator.translate_batch(
+            [[pieces[id_] for id_ in ids] for ids in sources],
+            beam_size=config.beam,
+            num_hypotheses=config.beam,
+            length_penalty=1,
+            min_decoding_length=max(0, config.min_length - 1),
+            max_decoding_length=longest - 1,
+            no_repeat_ngram_size=config.no_repeat_ngram,
+            max_batch_size=_TOKENS_AT_ONCE,
+            batch_type="tokens",
+            return_scores=True,
+        )
+        return [list(zip(result.hypotheses, result.scores, strict=True)) for result in results]
+
+    def _ranked(self, found: list[tuple[list[str], float]], longest: int) -> list[Hypothesis]:
+        hypotheses = []
+        for pieces, mean in found:
+            cut = len(pieces) + 1 >= longest
+            length = len(pieces) + (not cut)
+            log_probability = mean * length
+            score = log_probability / float(self._penalty(torch.tensor(length)))
+            tokens = [self._engine.target_ids[piece] for piece in pieces]
+            hypotheses.append(Hypothesis(tokens, score, log_probability, cut))
+        return sorted(hypotheses, key=lambda hypothesis: -hypothesis.score)
+
+
+def _refuse(config: DecodingConfig) -> None:
+    """Raise InputError for a setting that the engine has not got, or has otherwise."""
+    missing = {
+        "method": config.method != "beam",
+        "coverage_penalty": config.coverage_penalty != 0,
+        "min_length_factor": config.min_length_factor != 0,
+        "repetition_penalty": config.repetition_penalty != 1,
+    }
+    for name, asked in missing.items():
+        if asked:
+            raise InputError(
+                f"decoding.{name}: {getattr(config, name)}: CTranslate2 has not got it as mtrain has. "
+                "Leave it at its default, or --engine out"
+            )
+    longest = int(config.max_source_tokens * config.max_length_factor) + config.max_length_extra
+    if longest > POSITIONS:
+        raise InputError(
+            f"decoding.max_source_tokens: {config.max_source_tokens}: the export has no place for translations of up "
+            f"to {longest} tokens, only of {POSITIONS}. Lower it, or leave --engine out"
+        )
