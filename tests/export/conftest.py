@@ -110,7 +110,7 @@ def pairs(make_bundle: object) -> Callable[[Bundle], tuple[list[list[int]], list
 @pytest.fixture
 def log_probabilities() -> Callable[[Bundle, Ids, Ids], torch.Tensor]:
     """Return what mtrain says of targets, EOS included."""
-    return lambda bundle, sources, targets: forced_log_probabilities(bundle.model, collate(sources, targets))
+    return lambda bundle, sources, targets: forced_log_probabilities([bundle.model], collate(sources, targets))
 
 
 @pytest.fixture
