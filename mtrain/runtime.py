@@ -5,14 +5,20 @@ import hashlib
 import os
 import platform
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
+from typing import TypeVar
 
 import torch
 
 from mtrain.errors import ConfigError
 from mtrain.version import __version__
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 resource: ModuleType | None
 try:
@@ -63,6 +69,25 @@ def set_threads(threads: int) -> int:
     threads = threads or max(1, _usable_cores() // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
     torch.set_num_threads(threads)
     return threads
+
+
+def side_by_side(work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+    """Yield `work(item)` for each item, in order, with as many items at work at a time as there are CPU threads.
+
+    Many small products done so are twice as fast as each product by all threads, which wait for each other after each.
+    """
+    threads = torch.get_num_threads()
+    at_once = min(threads, len(items))
+    if at_once < 2:
+        yield from map(work, items)
+        return
+    each = threads // at_once
+    torch.set_num_threads(each)
+    try:
+        with ThreadPoolExecutor(at_once, initializer=torch.set_num_threads, initargs=(each,)) as pool:
+            yield from pool.map(work, items)
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _usable_cores() -> int:

@@ -16,6 +16,7 @@ from mtrain.decoding.length import length_penalty, longest_translation, shortest
 from mtrain.decoding.sampling import Sampling, sample
 from mtrain.decoding.steps import EnsembleSteps, Steps, TransformerSteps
 from mtrain.model.transformer import Transformer
+from mtrain.runtime import side_by_side
 
 Ids = Sequence[int]
 
@@ -38,7 +39,6 @@ class Search:
         self._penalty = length_penalty(config.length_normalization, config.length_penalty)
         self._device = next(models[0].parameters()).device
 
-    @torch.inference_mode()
     def __call__(
         self, sources: Sequence[Ids], prefixes: Sequence[Ids], best: int, progress: Callable[[int], object]
     ) -> list[list[Hypothesis]]:
@@ -49,12 +49,18 @@ class Search:
         config = self._config
         for model in self._models:
             model.eval()
-        found: dict[int, list[Hypothesis]] = {}
         rows = max(config.beam, best) if config.method == "beam" else best
         lengths = [len(ids) + 1 for ids in sources]
-        for batch in source_batches(lengths, max(1, config.max_tokens_per_batch // rows)):
-            some = batch.tolist()
-            hypotheses = self._search([sources[i] for i in some], [prefixes[i] for i in some], best)
+        batches = [some.tolist() for some in source_batches(lengths, max(1, config.max_tokens_per_batch // rows))]
+
+        @torch.inference_mode()
+        def search(some: list[int]) -> list[list[Hypothesis]]:
+            return self._search([sources[i] for i in some], [prefixes[i] for i in some], best)
+
+        # Watching how a model looks at the source is for one batch at a time.
+        alone = self._device.type != "cpu" or config.coverage_penalty > 0
+        found: dict[int, list[Hypothesis]] = {}
+        for some, hypotheses in zip(batches, (map if alone else side_by_side)(search, batches), strict=True):
             found.update(zip(some, hypotheses, strict=True))
             progress(len(some))
         return [found[i] for i in range(len(sources))]

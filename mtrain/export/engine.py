@@ -18,6 +18,9 @@ from mtrain.tokenizer import Tokenizers
 Ids = Sequence[int]
 
 _TOKENS_AT_ONCE = 2048
+# The engine knows one limit for all lines that it is given together. Rounded up to multiples of this, lines of like
+# length share theirs, and none depends on what other lines there are.
+_LIMITS_STEP = 64
 
 
 class Engine:
@@ -45,7 +48,7 @@ class Engine:
 class EngineSearch:
     """Finds hypotheses by beam search, each with mtrain's score.
 
-    A beam ends the same hypotheses whatever their lengths are worth, so they are ranked here, by any length penalty.
+    The engine's length penalty is mtrain's `average`; what its beam has ended is ranked again here, for gnmt.
     Where min_length or no_repeat_ngram forbids a piece, the engine gives its probability to the others: such a
     translation's score is higher than mtrain's own.
     """
@@ -55,6 +58,8 @@ class EngineSearch:
         self._engine = engine
         self._config = config
         self._penalty = length_penalty(config.length_normalization, config.length_penalty)
+        # With none at all the engine would end the search at the first translation.
+        self._exponent = max(config.length_penalty, 1e-6)
 
     def __call__(
         self, sources: Sequence[Ids], prefixes: Sequence[Ids], best: int, progress: Callable[[int], object]
@@ -63,24 +68,24 @@ class EngineSearch:
         if any(prefixes):
             raise InputError("--engine ctranslate2 gives what a translation begins with no score; leave prefixes out")
         config, lengths = self._config, torch.tensor([len(ids) + 1 for ids in sources])
-        longest = longest_translation(lengths, config.max_length_factor, config.max_length_extra).tolist()
-        most = max(longest, default=1)
-        found = self._translate(sources, most)
-        # The engine knows one limit for all. Where a translation came to its own, the search is done again with that.
-        for i, hypotheses in enumerate(found):
-            if longest[i] < most and any(len(pieces) + 1 >= longest[i] for pieces, _ in hypotheses):
-                (found[i],) = self._translate([sources[i]], longest[i])
-        progress(len(sources))
-        return [self._ranked(*pair)[:best] for pair in zip(found, longest, strict=True)]
+        longest_B = longest_translation(lengths, config.max_length_factor, config.max_length_extra)
+        rounded_B = (longest_B / _LIMITS_STEP).ceil().long() * _LIMITS_STEP
+        found: dict[int, list[Hypothesis]] = {}
+        for longest in sorted(set(rounded_B.tolist())):
+            some = (rounded_B == longest).nonzero()[:, 0].tolist()
+            for i, ended in zip(some, self._translate([sources[i] for i in some], longest), strict=True):
+                found[i] = self._ranked(ended, longest)[:best]
+            progress(len(some))
+        return [found[i] for i in range(len(sources))]
 
     def _translate(self, sources: Sequence[Ids], longest: int) -> list[list[tuple[list[str], float]]]:
-        """Return the pieces of each source's hypotheses, and the mean log-probability of these and their end."""
+        """Return the pieces of each source's hypotheses, and their log-probabilities over length to the exponent."""
         config, pieces = self._config, self._engine.source_pieces
         results: list[Any] = self._engine.translator.translate_batch(
             [[pieces[id_] for id_ in ids] for ids in sources],
             beam_size=config.beam,
             num_hypotheses=config.beam,
-            length_penalty=1,
+            length_penalty=self._exponent,
             min_decoding_length=max(0, config.min_length - 1),
             max_decoding_length=longest - 1,
             no_repeat_ngram_size=config.no_repeat_ngram,
@@ -92,13 +97,13 @@ class EngineSearch:
 
     def _ranked(self, found: list[tuple[list[str], float]], longest: int) -> list[Hypothesis]:
         hypotheses = []
-        for pieces, mean in found:
+        for pieces, score in found:
             cut = len(pieces) + 1 >= longest
             length = len(pieces) + (not cut)
-            log_probability = mean * length
-            score = log_probability / float(self._penalty(torch.tensor(length)))
+            log_probability = score * length**self._exponent
             tokens = [self._engine.target_ids[piece] for piece in pieces]
-            hypotheses.append(Hypothesis(tokens, score, log_probability, cut))
+            penalty = float(self._penalty(torch.tensor(length)))
+            hypotheses.append(Hypothesis(tokens, log_probability / penalty, log_probability, cut))
         return sorted(hypotheses, key=lambda hypothesis: -hypothesis.score)
 
 

@@ -46,10 +46,11 @@ class SinusoidalPositions(nn.Module):
     def forward(self, x_BTD: Tensor, first: int = 0) -> Tensor:
         """Add positions `first`, `first` + 1, … along the T dimension."""
         end = first + x_BTD.size(1)
-        if end > self.table_TD.size(0):
-            self.table_TD = sinusoids(2 * end, self.d_model)
-        self.table_TD = self.table_TD.to(x_BTD.device)
-        return x_BTD + self.table_TD[first:end]
+        table_TD = self.table_TD  # several threads may come here at once
+        if end > table_TD.size(0):
+            table_TD = sinusoids(2 * end, self.d_model)
+        self.table_TD = table_TD = table_TD.to(x_BTD.device)
+        return x_BTD + table_TD[first:end]
 
 
 class LearnedPositions(nn.Module):
