@@ -3,10 +3,11 @@
     python scripts/bench/decode_speed.py --model runs/wenyan-small/model --source test.lzh --reference test.zh
 
 mtrain in PyTorch, Hugging Face's `generate`, CTranslate2 called directly in fp32 and int8, and mtrain with
---engine ctranslate2 translate the same sentences, tokenising included, beam 4. They take turns (A B C A B C …) with a
-hundred sentences each, so that a machine that changes its speed changes it for all; each lives in a process of its own.
-The weights are exported first. Printed for each: sentences per second, how many times as fast as Hugging Face, as
-CTranslate2 with the same numbers (both turn by turn, the median), and BLEU where references are given.
+--engine ctranslate2 translate the same sentences, tokenising included, beam 4. They take turns (A B C A B C …) with
+125 sentences each, so that a machine that changes its speed changes it for all; each lives in a process of its own.
+The weights are exported first. Printed for each: sentences per second, how many times as fast it is as Hugging Face
+with one sentence and with 32 at a time, and as CTranslate2 in the same numbers (turn by turn, the median); and BLEU,
+where references are given.
 """
 
 import argparse
@@ -23,9 +24,10 @@ from translators import CONTENDERS
 
 from mtrain.commands.export import Wanted, export
 from mtrain.config.load import load_config
+from mtrain.console import table
 from mtrain.evaluation.metrics import score
 
-TURN = 100
+TURN = 125
 EXPORTS = (("huggingface", ""), ("ctranslate2", ""), ("ctranslate2", "int8"))
 
 
@@ -61,11 +63,9 @@ class Contender:
         return json.loads(answer)  # type: ignore[no-any-return]
 
 
-def times_as_fast(one: Contender, other: Contender | None) -> str:
+def times_as_fast(one: Contender, other: Contender) -> str:
     """Return the median ratio, turn by turn."""
-    if other is None:
-        return ""
-    return f"{statistics.median(b / a for a, b in zip(one.seconds, other.seconds, strict=True)):.2f}x"
+    return f"{statistics.median(b / a for a, b in zip(one.seconds, other.seconds, strict=True)):.2f} x"
 
 
 def read(file: Path, count: int) -> list[str]:
@@ -95,17 +95,21 @@ def main() -> None:
                 contender.translate(lines[first : first + TURN])
         for contender in contenders.values():
             contender.end()
-    print(f"\n{len(lines)} sentences, beam 4, {options.threads} threads")
-    print(f"{'':36}{'sentences/s':>12}{'Hugging Face':>14}{'CTranslate2':>13}{'BLEU':>8}")
-    for name, contender in contenders.items():
-        engine = "CTranslate2 int8" if "int8" in name else "CTranslate2" if "engine" in name else None
-        bleu = ""
-        if options.reference:
-            references = read(options.reference, options.sentences)
-            bleu = f"{score(contender.texts, references, None, config.corpus.target_language).bleu:.2f}"
-        speed = f"{len(lines) / sum(contender.seconds):,.1f}"
-        ratios = times_as_fast(contender, contenders["Hugging Face generate"]), times_as_fast(contender, contenders.get(engine or ""))
-        print(f"{name:36}{speed:>12}{ratios[0]:>14}{ratios[1]:>13}{bleu:>8}")
+    references = read(options.reference, options.sentences) if options.reference else []
+    print(f"\n{len(lines)} sentences, beam 4, {options.threads} threads\n")
+    head = ("", "sentences/s", "one by one", "32 at once", "CTranslate2", "BLEU")
+    print(table(head, [row(name, contenders, references, config.corpus.target_language) for name in contenders]))
+
+
+def row(name: str, contenders: dict[str, Contender], references: Sequence[str], language: str) -> list[str]:
+    """Return a row of the table."""
+    one = contenders[name]
+    peers = ["Hugging Face generate, one by one", "Hugging Face generate, 32 at once"]
+    if "engine" in name:
+        peers.append("CTranslate2 int8" if "int8" in name else "CTranslate2")
+    ratios = [times_as_fast(one, contenders[peer]) for peer in peers]
+    bleu = f"{score(one.texts, references, None, language).bleu:.2f}" if references else ""
+    return [name, f"{len(one.texts) / sum(one.seconds):,.1f}", *ratios, *[""] * (3 - len(ratios)), bleu]
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def ctranslate2_alone(name: str, folder: Path, threads: int) -> Translate:
     import sentencepiece
 
     tokenizer = sentencepiece.SentencePieceProcessor(model_file=str(folder / name / "tokenizer.model"))
-    translator = ctranslate2.Translator(str(folder / name), device="cpu", intra_threads=threads)
+    translator = ctranslate2.Translator(str(folder / name), device="cpu", inter_threads=threads, intra_threads=1)
 
     def translate(lines: Sequence[str]) -> list[str]:
         sources = tokenizer.encode(list(lines), out_type=str)
@@ -53,20 +53,22 @@ def ctranslate2_alone(name: str, folder: Path, threads: int) -> Translate:
     return translate
 
 
-def huggingface(folder: Path, threads: int) -> Translate:
-    """Translate with `generate`, sentences of like length together."""
+def huggingface(at_once: int, folder: Path, threads: int) -> Translate:
+    """Translate with `generate`, so many sentences of like length together."""
     import torch
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+    from transformers.utils import logging
 
     torch.set_num_threads(threads)
     tokenizer = AutoTokenizer.from_pretrained(folder / "huggingface")
+    logging.disable_progress_bar()
     model = AutoModelForSeq2SeqLM.from_pretrained(folder / "huggingface")
 
     def translate(lines: Sequence[str]) -> list[str]:
         found: dict[int, str] = {}
         by_length = sorted(range(len(lines)), key=lambda i: len(lines[i]))
-        for first in range(0, len(lines), 32):
-            some = by_length[first : first + 32]
+        for first in range(0, len(lines), at_once):
+            some = by_length[first : first + at_once]
             inputs = tokenizer([lines[i] for i in some], return_tensors="pt", padding=True)
             longest = FACTOR * inputs["input_ids"].size(1) + EXTRA
             said = model.generate(**inputs, num_beams=BEAM, max_length=longest)
@@ -78,7 +80,8 @@ def huggingface(folder: Path, threads: int) -> Translate:
 
 CONTENDERS: dict[str, Callable[[Path, int], Translate]] = {
     "mtrain": mtrain_itself,
-    "Hugging Face generate": huggingface,
+    "Hugging Face generate, one by one": lambda *place: huggingface(1, *place),
+    "Hugging Face generate, 32 at once": lambda *place: huggingface(32, *place),
     "CTranslate2": lambda *place: ctranslate2_alone("ctranslate2", *place),
     "mtrain --engine ctranslate2": lambda *place: mtrain_engine("ctranslate2", *place),
     "CTranslate2 int8": lambda *place: ctranslate2_alone("ctranslate2-int8", *place),
