@@ -2,7 +2,7 @@
 
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from tqdm import tqdm
@@ -40,12 +40,25 @@ def warn(line: str) -> None:
     say(f"warning: {line}")
 
 
-def progress(items: Iterable[T], label: str, total: int | None = None, unit: str = "it") -> Iterator[T]:
-    """Pass `items` through, drawing a bar with speed and time left once two seconds have gone by."""
+def _one(_item: object) -> int:
+    return 1
+
+
+def progress(
+    items: Iterable[T],
+    label: str,
+    total: int | None = None,
+    unit: str = "it",
+    size: Callable[[T], int] = _one,
+) -> Iterator[T]:
+    """Pass `items` through, drawing a bar with speed and time left once two seconds have gone by.
+
+    `size` tells how many units an item is.
+    """
     with progress_bar(label, total, unit) as bar:
         for item in items:
             yield item
-            bar.update(1)
+            bar.update(size(item))
 
 
 def progress_bar(label: str, total: int | None = None, unit: str = "it", done: int = 0) -> "tqdm[Any]":

@@ -9,6 +9,7 @@
     ├── TrainingError               training cannot go on (a non-finite loss, nothing to train on)
     ├── Interrupted                 a signal asked training to end, and it has, with everything saved
     ├── BusyError                   another process works on the same folder
+    ├── WorkerError                 one of the processes that share a work has died
     ├── InspectionError             what was to be looked at is not there, or cannot be drawn
     ├── ExportError                 a model that a format cannot hold, or an export that does not translate as it
     └── InputError                  what was given to translate or score
@@ -56,6 +57,10 @@ class Interrupted(MtrainError):  # noqa: N818  not an error, but on the same roa
 
 class BusyError(MtrainError):
     """Another process works on the same folder."""
+
+
+class WorkerError(MtrainError):
+    """A process that helped has died."""
 
 
 class InspectionError(MtrainError):

@@ -15,6 +15,7 @@ from typing import TypeVar
 import torch
 
 from mtrain.errors import ConfigError
+from mtrain.parallel import usable_cores
 from mtrain.version import __version__
 
 Item = TypeVar("Item")
@@ -66,7 +67,7 @@ def set_threads(threads: int) -> int:
 
     The number is part of a result: sums are split differently with another one.
     """
-    threads = threads or max(1, _usable_cores() // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
+    threads = threads or max(1, usable_cores() // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
     torch.set_num_threads(threads)
     return threads
 
@@ -88,12 +89,6 @@ def side_by_side(work: Callable[[Item], Result], items: Sequence[Item]) -> Itera
             yield from pool.map(work, items)
     finally:
         torch.set_num_threads(threads)
-
-
-def _usable_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def keep_freed_memory() -> bool:

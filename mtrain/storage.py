@@ -2,15 +2,16 @@
 
 import contextlib
 import hashlib
+import json
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import TextIO
+from typing import Any, TextIO
 
 from mtrain.console import say
-from mtrain.errors import BusyError
+from mtrain.errors import BusyError, WorkerError
 
 fcntl: ModuleType | None
 try:
@@ -20,26 +21,35 @@ except ImportError:  # Windows
 
 
 @contextlib.contextmanager
-def folder_written_whole(folder: Path) -> Iterator[Path]:
-    """Give an empty folder beside `folder` to write into; at the end it takes its place.
+def folder_written_whole(folder: Path, key: str = "") -> Iterator[Path]:
+    """Give a folder beside `folder` to write into; at the end it takes its place.
 
     On an exception what was there before stays as it was. What a kill leaves behind half-written has a hidden name,
-    which no reader looks at. Only one process may write a folder at a time (see `held_alone`).
+    which no reader looks at. Only one process may write a folder at a time (see `held_alone`). It is empty, but where
+    a kill or Ctrl-C has ended the making of a folder with the same `key`: then what was made is there.
     """
     partial, old = _hidden(folder, "partial"), _hidden(folder, "old")
     if old.exists() and not folder.exists():  # killed between the two renames below
         old.rename(folder)
     shutil.rmtree(old, ignore_errors=True)
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
+    made_with = _hidden(folder, "made-with")
+    if not (key and made_with.is_file() and made_with.read_text("utf-8") == key):
+        shutil.rmtree(partial, ignore_errors=True)
+        made_with.unlink(missing_ok=True)
+    if key:
+        write_whole(made_with, key)
+    partial.mkdir(parents=True, exist_ok=True)
     try:
         yield partial
         for file in partial.iterdir():
             _flush(file)
         _flush(partial)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
+    except BaseException as error:
+        if not key or (isinstance(error, Exception) and not isinstance(error, WorkerError)):
+            shutil.rmtree(partial, ignore_errors=True)
+            made_with.unlink(missing_ok=True)
         raise
+    made_with.unlink(missing_ok=True)
     if folder.exists():
         folder.rename(old)
     partial.rename(folder)
@@ -77,6 +87,27 @@ def write_whole(file: Path, text: str) -> None:
     _flush(partial)
     partial.replace(file)
     _flush(file.parent)
+
+
+class Journal:
+    """What of a long work is done: each finished step with its figures, in a file that a kill leaves whole."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._steps: dict[str, Any] = json.loads(file.read_bytes()) if file.is_file() else {}
+
+    def done(self, step: str) -> Any:
+        """Return the figures of a step that is done, None where it is not."""
+        return self._steps.get(step)
+
+    def note(self, step: str, figures: object) -> None:
+        """Note that a step is done; its figures are such as JSON can hold."""
+        self._steps[step] = figures
+        write_whole(self._file, json.dumps(self._steps, ensure_ascii=False))
+
+    def end(self) -> None:
+        """Remove the file: the work is done."""
+        self._file.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

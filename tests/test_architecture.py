@@ -14,8 +14,9 @@ PACKAGE = Path(mtrain.__file__).resolve().parent
 
 # From left to right; a module imports from its own part or from a part further left, never from one beside it.
 ORDER = [
-    ["version", "errors", "console", "languages"], ["storage"], ["runtime"], ["config"], ["corpus"], ["tokenizer"],
-    ["batches"], ["model"], ["training", "decoding"], ["evaluation"], ["inspection", "diagnosis", "export"],
+    ["version", "errors", "console", "languages"], ["storage", "parallel"], ["runtime"], ["config"], ["corpus"],
+    ["tokenizer"], ["batches"], ["model"], ["training", "decoding"], ["evaluation"],
+    ["inspection", "diagnosis", "export"],
     ["api"], ["commands"], ["cli"], ["__main__"],
 ]  # fmt: skip
 COLUMN = {part: column for column, parts in enumerate(ORDER) for part in parts}

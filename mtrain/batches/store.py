@@ -14,15 +14,15 @@ Ids are without begin and end of sentence, which `collate` adds.
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from mtrain.batches.id_files import TokenIds, ends_file, ids_file
 from mtrain.batches.settings import SEED, Settings, changed_settings, in_short, prepare_settings
 from mtrain.config.schema import CorpusConfig, TokenizerConfig
 from mtrain.console import progress
@@ -37,18 +37,15 @@ from mtrain.tokenizer import TOKENIZER_NAMES, Tokenizers, load_tokenizers
 FORMAT_VERSION = 2
 REPORT = "report.txt"
 _MANIFEST = "manifest.json"
-_LARGEST_UINT16_VOCABULARY = 1 << 16
 CURE = "Run `mtrain prepare` with the same --config and --set first."
-
-TokenIds = NDArray[np.integer[Any]]
 
 
 class Examples:
     """The examples of one split, read from the disk as they are asked for."""
 
     def __init__(self, folder: Path, split: Split) -> None:
-        self._ends = {side: np.load(_ends_file(folder, split, side)) for side in SIDES}
-        self._ids = {side: _map_ids(_ids_file(folder, split, side), self._ends[side]) for side in SIDES}
+        self._ends = {side: np.load(ends_file(folder, split, side)) for side in SIDES}
+        self._ids = {side: _map_ids(ids_file(folder, split, side), self._ends[side]) for side in SIDES}
         self.source_lengths, self.target_lengths = (_lengths(self._ends[side]) for side in SIDES)
 
     def __len__(self) -> int:
@@ -160,19 +157,6 @@ class Prepared:
         return Lines(text_file(self.folder, split, side))
 
 
-def write_examples(
-    batches: Iterable[Sequence[Sequence[int]]], folder: Path, split: Split, side: Side, vocabulary_size: int
-) -> None:
-    """Write the ids of one side of a split, batch by batch."""
-    dtype = np.uint16 if vocabulary_size <= _LARGEST_UINT16_VOCABULARY else np.uint32
-    lengths: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
-    with _ids_file(folder, split, side).open("wb") as file:
-        for batch in batches:
-            lengths.append(np.fromiter(map(len, batch), dtype=np.int64, count=len(batch)))
-            file.write(np.fromiter(chain.from_iterable(batch), dtype=dtype).tobytes())
-    np.save(_ends_file(folder, split, side), np.cumsum(np.concatenate(lengths)))
-
-
 def write_manifest(folder: Path, prepared_with: Settings, inputs: list[Input], figures: dict[str, Any]) -> None:
     """Write the manifest of all that lies in `folder`; last of all, because it says that the rest is there.
 
@@ -239,15 +223,7 @@ def prepared_names() -> set[str]:
     return {_MANIFEST, REPORT, *TOKENIZER_NAMES, *(file.name for file in (*each, *perhaps))}
 
 
-def _ids_file(folder: Path, split: Split, side: Side) -> Path:
-    return folder / f"{split}.{side}.ids"
-
-
-def _ends_file(folder: Path, split: Split, side: Side) -> Path:
-    return folder / f"{split}.{side}.ends.npy"
-
-
-_PER_SIDE = (text_file, _ids_file, _ends_file)
+_PER_SIDE = (text_file, ids_file, ends_file)
 
 
 def _lengths(ends: NDArray[np.int64]) -> NDArray[np.int32]:

@@ -1,24 +1,21 @@
 """Figures about prepared text: how long it is, and how well the vocabulary fits it."""
 
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
-from mtrain.batches.store import Examples
-from mtrain.console import progress
-from mtrain.corpus.pair_files import text_file
-from mtrain.corpus.sources import Side, Split
-from mtrain.corpus.text_files import read_lines
+from mtrain.batches.id_files import TokenIds
 from mtrain.corpus.units import count_units
 from mtrain.tokenizer import BYTES, UNK, Tokenizer
 
 # How often rare characters occur, by the words of the report.
 _SELDOM = {"once": range(1, 2), "twice": range(2, 3), "3 to 10 times": range(3, 11)}
 _EXAMPLES = 12
+_CODE_POINTS = 0x110000
 
 
 @dataclass(frozen=True)
@@ -55,45 +52,81 @@ class SideSurvey:
     rare: dict[str, Rarity]
 
 
-def survey_side(folder: Path, split: Split, side: Side, tokenizer: Tokenizer) -> SideSurvey:
-    """Measure one side of a split that lies in `folder` as text and as ids."""
-    examples = Examples(folder, split)
-    characters: Counter[str] = Counter()
-    units = np.zeros(len(examples), dtype=np.int64)
-    lines = progress(read_lines(text_file(folder, split, side)), f"measure {split} {side}", len(examples), "line")
-    for row, line in enumerate(lines):
-        text = tokenizer.normalise(line)
-        units[row] = count_units(text)
-        characters.update(text)
-    pieceless = {character: count for character, count in characters.items() if not tokenizer.has_piece(character)}
-    counts = examples.token_counts(side, tokenizer.vocabulary_size)
-    tokens, total = int(counts.sum()), characters.total()
-    return SideSurvey(
-        units=_spread(units),
-        tokens=_spread(examples.lengths(side)),
-        tokens_per_character=_ratio(tokens, total),
-        tokens_per_unit=_ratio(tokens, int(units.sum())),
-        different_characters=len(characters),
-        different_without_piece=len(pieceless),
-        share_without_piece=_ratio(sum(pieceless.values()), total),
-        share_byte_tokens=_ratio(int(counts[BYTES.start : BYTES.stop].sum()), tokens),
-        unknown_tokens=int(counts[UNK]),
-        rare={name: _rarity(characters, often, pieceless) for name, often in _SELDOM.items()},
-    )
+def survey_from_json(figures: dict[str, Any]) -> SideSurvey:
+    """Return a survey that JSON holds by the names of its fields."""
+    spreads = {name: Spread(**figures[name]) for name in ("units", "tokens")}
+    return SideSurvey(**{**figures, **spreads, "rare": {name: Rarity(**one) for name, one in figures["rare"].items()}})
 
 
-def _rarity(characters: Counter[str], often: range, pieceless: Container[str]) -> Rarity:
+class Counted(NamedTuple):
+    """What is counted of one side of some pairs: see `count_text`."""
+
+    ids: TokenIds
+    lengths: NDArray[np.int64]
+    units: NDArray[np.int64]
+    characters: NDArray[np.uint32]
+    occurrences: NDArray[np.int64]
+
+
+def count_text(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int64]]:
+    """Return the units of each line, the code points of all characters that occur, and how often they do."""
+    units = np.fromiter(map(count_units, texts), np.int64, len(texts))
+    codes = np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32)
+    counts = np.bincount(codes)
+    characters = np.flatnonzero(counts)
+    return units, characters.astype(np.uint32), counts[characters]
+
+
+class SideCounts:
+    """One side of a split, block by block: memory is for the vocabulary and for lengths, not for lines."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._characters = np.zeros(_CODE_POINTS, np.int64)
+        self._pieces = np.zeros(tokenizer.vocabulary_size, np.int64)
+        self._units: Counter[int] = Counter()
+        self._tokens: Counter[int] = Counter()
+
+    def add(self, counted: Counted) -> None:
+        """Count some pairs in."""
+        self._characters[counted.characters] += counted.occurrences
+        self._pieces += np.bincount(counted.ids, minlength=len(self._pieces))
+        self._units.update(counted.units.tolist())
+        self._tokens.update(counted.lengths.tolist())
+
+    def survey(self) -> SideSurvey:
+        """Return the figures of all that was counted."""
+        codes = np.flatnonzero(self._characters)
+        characters = dict(zip(map(chr, codes.tolist()), self._characters[codes].tolist(), strict=True))
+        pieceless = {one: often for one, often in characters.items() if not self._tokenizer.has_piece(one)}
+        tokens, total = int(self._pieces.sum()), sum(characters.values())
+        return SideSurvey(
+            units=_spread(self._units),
+            tokens=_spread(self._tokens),
+            tokens_per_character=_ratio(tokens, total),
+            tokens_per_unit=_ratio(tokens, sum(units * lines for units, lines in self._units.items())),
+            different_characters=len(characters),
+            different_without_piece=len(pieceless),
+            share_without_piece=_ratio(sum(pieceless.values()), total),
+            share_byte_tokens=_ratio(int(self._pieces[BYTES.start : BYTES.stop].sum()), tokens),
+            unknown_tokens=int(self._pieces[UNK]),
+            rare={name: _rarity(characters, often, pieceless) for name, often in _SELDOM.items()},
+        )
+
+
+def _rarity(characters: Mapping[str, int], often: range, pieceless: Container[str]) -> Rarity:
     rare = sorted(character for character, count in characters.items() if count in often)
     some = rare[:: max(1, len(rare) // _EXAMPLES)][:_EXAMPLES]
     return Rarity(len(rare), sum(character in pieceless for character in rare), "".join(some))
 
 
-def _spread(lengths: ArrayLike) -> Spread:
-    values = np.asarray(lengths)
-    if not values.size:
+def _spread(lengths: Counter[int]) -> Spread:
+    if not lengths:
         return Spread(0, 0, 0)
-    median, p95 = np.quantile(values, (0.5, 0.95), method="inverted_cdf")
-    return Spread(int(median), int(p95), int(values.max()))
+    values = sorted(lengths)
+    below = np.cumsum([lengths[value] for value in values])
+    median, p95 = (values[int(np.searchsorted(below, share * below[-1]))] for share in (0.5, 0.95))
+    return Spread(median, p95, values[-1])
 
 
 def _ratio(part: int, whole: int) -> float:

@@ -1,31 +1,30 @@
 """`mtrain prepare`: raw parallel text in; clean, split and numbered sentence pairs out."""
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-import numpy as np
-
+from mtrain.batches.encoding import Encoder, Encoding, encode_split
 from mtrain.batches.report import PrepareReport, render_report
 from mtrain.batches.settings import SEED, Settings, changed_settings, in_short, prepare_settings
-from mtrain.batches.store import CURE, REPORT, Examples, prepared_names, read_prepared, write_examples, write_manifest
-from mtrain.batches.survey import survey_side
+from mtrain.batches.store import CURE, REPORT, prepared_names, read_prepared, write_manifest
 from mtrain.config.schema import Config, TokenizerConfig
-from mtrain.console import progress, say, warn
-from mtrain.corpus.assemble import Tally, assemble, missing_splits
+from mtrain.console import say, warn
+from mtrain.corpus.assemble import assemble, missing_splits
 from mtrain.corpus.cleaning import Listener, nobody
-from mtrain.corpus.inputs import changed_inputs, describe_inputs
-from mtrain.corpus.pair_files import text_file, written_corpora, written_pairs
+from mtrain.corpus.inputs import Input, changed_inputs, describe_inputs
+from mtrain.corpus.pair_files import written_pairs
 from mtrain.corpus.report import cleaning_report, render_cleaning
+from mtrain.corpus.sift import Means
 from mtrain.corpus.sources import SIDES, SPLITS, Pair, Side, Split, tags
 from mtrain.corpus.spelling import spellings
-from mtrain.corpus.text_files import read_lines
+from mtrain.corpus.tally import Tally
 from mtrain.errors import PreparedDataError
-from mtrain.storage import folder_written_whole, held_alone, standing_folder
+from mtrain.storage import Journal, folder_written_whole, held_alone, standing_folder
 from mtrain.tokenizer import (
     SizeKey,
     Tokenizer,
@@ -35,9 +34,10 @@ from mtrain.tokenizer import (
     save_tokenizers,
     train_tokenizer,
 )
+from mtrain.version import __version__
 
-_LINES_AT_ONCE = 20_000
-_ALL_CORES = -1  # as SentencePiece says it
+_JOURNAL = ".journal"
+_VOCABULARY = "vocabulary"
 
 
 class Lists(NamedTuple):
@@ -45,6 +45,14 @@ class Lists(NamedTuple):
 
     dropped: Path | None
     kept: Path | None
+
+
+class _Work(NamedTuple):
+    """What is prepared where, and what of it is done."""
+
+    config: Config
+    folder: Path
+    journal: Journal
 
 
 def prepare(config: Config, dry_run: bool = False, dropped: Path | None = None, kept: Path | None = None) -> None:
@@ -70,17 +78,18 @@ def _try(config: Config, lists: Lists) -> None:
     """Read, clean and split as `prepare` does, but leave nothing behind save the lists."""
     with TemporaryDirectory(prefix="mtrain-") as there:
         folder = Path(there)
-        tally = _assemble(config, folder, lists)
-        report = cleaning_report(config.corpus, tally, folder)
+        tally = _assemble(_Work(config, folder, Journal(folder / _JOURNAL)), lists)
+        report = cleaning_report(config.corpus, tally, folder, config.run.threads)
     say("\n" + "\n\n".join(render_cleaning(report)))
 
 
-def _assemble(config: Config, folder: Path, lists: Lists) -> Tally:
+def _assemble(work: _Work, lists: Lists) -> Tally:
     with _writing(lists.dropped) as tell:
-        tally = assemble(config.corpus, config.run.seed, folder, tell)
+        means = Means(work.journal, work.config.run.threads, tell)
+        tally = assemble(work.config.corpus, work.config.run.seed, work.folder, means)
     if lists.kept:
         with lists.kept.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(f"{pair.source}\t{pair.target}\n" for pair in written_pairs(folder, "train"))
+            file.writelines(f"{pair.source}\t{pair.target}\n" for pair in written_pairs(work.folder, "train"))
     return tally
 
 
@@ -103,24 +112,49 @@ def _prepare(config: Config, folder: Path, lists: Lists) -> None:
     tags_of = {split: tags(config.corpus, split) for split in SPLITS}
     if taken_over:
         _check_tags(taken_over, tags_of, config.tokenizer.take_from)
-    with folder_written_whole(folder) as making:
-        inputs = describe_inputs(config.corpus)
-        tally = _assemble(config, making, lists)
-        learnt = taken_over or _learn_vocabularies(config.tokenizer, making, tally.pairs["train"])
-        tokenizers = normalising(_with_tags(learnt, tags_of), spellings(config.corpus))
-        save_tokenizers(tokenizers, making)
-        for split in SPLITS:
-            for side in SIDES:
-                tokenizer, threads = tokenizers[side], config.run.threads or _ALL_CORES
-                ids = _encode(making, split, side, tokenizer, tally.pairs[split], threads)
-                if side == "source":
-                    ids = _behind_tags(ids, written_corpora(making, split), tokenizer, tags_of[split])
-                write_examples(ids, making, split, side, tokenizer.vocabulary_size)
-        report = _report(config, tally, tokenizers, making)
+    inputs = describe_inputs(config.corpus)
+    # A list of what is dropped must be whole: where one is wanted, all begins anew.
+    with folder_written_whole(folder, "" if lists.dropped else _key(config, inputs)) as making:
+        work = _Work(config, making, Journal(making / _JOURNAL))
+        tally = _assemble(work, lists)
+        tokenizers = _tokenizers(work, taken_over, tags_of, tally.pairs["train"])
+        encodings = {split: _encode(work, split, tokenizers, tags_of[split], tally.pairs[split]) for split in SPLITS}
+        report = _report(work, tally, tokenizers, encodings)
+        work.journal.end()
         (making / REPORT).write_text(render_report(report) + "\n", encoding="utf-8", newline="\n")
         figures = {"pairs": tally.pairs, "report": asdict(report)}
         write_manifest(making, _settings(config), inputs, figures)
     say(f"\n{render_report(report)}\n\nprepared in {folder}")
+
+
+def _key(config: Config, inputs: list[Input]) -> str:
+    """Return what an interrupted work must have in common with this one, to be gone on with."""
+    settings = {**_settings(config), "max_tokens_per_sentence": config.batches.max_tokens_per_sentence}
+    return json.dumps([__version__, settings, [asdict(one) for one in inputs]], ensure_ascii=False)
+
+
+def _tokenizers(
+    work: _Work, taken_over: Tokenizers | None, tags_of: dict[Split, list[str]], pairs: int
+) -> Tokenizers:
+    if work.journal.done(_VOCABULARY):
+        return load_tokenizers(work.folder)
+    learnt = taken_over or _learn_vocabularies(work.config.tokenizer, work.folder, pairs)
+    tokenizers = normalising(_with_tags(learnt, tags_of), spellings(work.config.corpus))
+    save_tokenizers(tokenizers, work.folder)
+    work.journal.note(_VOCABULARY, True)
+    return tokenizers
+
+
+def _encode(work: _Work, split: Split, tokenizers: Tokenizers, tags: list[str], pairs: int) -> Encoding:
+    step = f"ids of {split}"
+    if done := work.journal.done(step):
+        return Encoding.from_json(done)
+    heads = [[tokenizers["source"].tags[tag]] if tag else [] for tag in tags]
+    encoder = Encoder(tokenizers, heads, normalised=split == "train")
+    limit = work.config.batches.max_tokens_per_sentence
+    encoding = encode_split(work.folder, split, encoder, pairs, limit, work.config.run.threads)
+    work.journal.note(step, encoding.as_json())
+    return encoding
 
 
 def _settings(config: Config) -> Settings:
@@ -204,34 +238,12 @@ def _with_tags(tokenizers: Tokenizers, tags_of: dict[Split, list[str]]) -> Token
     return {"source": source, "target": source if joint else tokenizers["target"]}
 
 
-def _behind_tags(
-    blocks: Iterator[list[list[int]]], corpora: Iterator[int], tokenizer: Tokenizer, tags: list[str]
-) -> Iterator[list[list[int]]]:
-    """Give the ids of sources, each behind the tag of its corpus."""
-    heads = [[tokenizer.tags[tag]] if tag else [] for tag in tags]
-    for block in blocks:
-        yield [heads[number] + ids for ids, number in zip(block, corpora, strict=False)]
-
-
-def _encode(
-    folder: Path, split: Split, side: Side, tokenizer: Tokenizer, pairs: int, threads: int
-) -> Iterator[list[list[int]]]:
-    lines = progress(read_lines(text_file(folder, split, side)), f"encode {split} {side}", pairs, "line")
-    texts = map(tokenizer.normalise, lines)
-    blocks = iter(lambda: list(islice(texts, _LINES_AT_ONCE)), [])
-    return (tokenizer.encode_batch(block, threads) for block in blocks)
-
-
-def _report(config: Config, tally: Tally, tokenizers: Tokenizers, folder: Path) -> PrepareReport:
-    limit = config.batches.max_tokens_per_sentence
-    train = Examples(folder, "train")
+def _report(work: _Work, tally: Tally, tokenizers: Tokenizers, encodings: dict[Split, Encoding]) -> PrepareReport:
     shared = tokenizers["source"].shares_vocabulary(tokenizers["target"])
     return PrepareReport(
-        **vars(cleaning_report(config.corpus, tally, folder)),
+        **vars(cleaning_report(work.config.corpus, tally, work.folder, work.config.run.threads)),
         vocabulary_sizes=[tokenizers[side].vocabulary_size for side in (SIDES[:1] if shared else SIDES)],
-        surveys={
-            split: {side: survey_side(folder, split, side, tokenizers[side]) for side in SIDES} for split in SPLITS
-        },
-        max_tokens_per_sentence=limit,
-        over_limit=int(np.count_nonzero(np.maximum(train.source_lengths, train.target_lengths) > limit)),
+        surveys={split: encoding.surveys for split, encoding in encodings.items()},
+        max_tokens_per_sentence=work.config.batches.max_tokens_per_sentence,
+        over_limit=encodings["train"].over_limit,
     )

@@ -1,47 +1,32 @@
 """Raw parallel text in; clean and split text files out.
 
-In memory are the sentences of dev and test and, of each training pair, only a number of some 75 bytes while duplicates
-are looked for.
+In memory are the sentences of dev and test, a block of pairs for each process and, of each training pair, 11 to 32
+bytes while duplicates are looked for.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
 from mtrain.config.schema import CorpusConfig
-from mtrain.console import progress, warn
-from mtrain.corpus.cleaning import Cleaner, Dropped, Listener, nobody
-from mtrain.corpus.held_out import NEARLY, HeldOut, Leak, Removal
-from mtrain.corpus.pair_files import remove_pairs, write_pairs, written_pairs
-from mtrain.corpus.rules import duplicate_rules, duplicates, pair_rules
-from mtrain.corpus.sources import SPLITS, Pair, Split, entries, read_corpora, settings_for
+from mtrain.console import progress, say, warn
+from mtrain.corpus.cleaning import Screen, as_it_is
+from mtrain.corpus.held_out import NEARLY, HeldOut
+from mtrain.corpus.pair_files import remove_pairs, write_pairs, written_blocks, written_pairs
+from mtrain.corpus.repeats import wanted_kinds
+from mtrain.corpus.rules import pair_rules
+from mtrain.corpus.sift import Means, sift
+from mtrain.corpus.sources import SPLITS, Block, Pairs, Split, entries, read_corpora, settings_for
 from mtrain.corpus.spelling import normaliser
 from mtrain.corpus.splits import draw_groups, draw_lines
+from mtrain.corpus.tally import Tally
 from mtrain.errors import CorpusError
 
 # Training pairs between cleaning and splitting.
 _CLEAN = "clean"
+_TEXT = "text"
 # Above it, nearness is what the corpus is made of.
 _MANY = 0.1
-
-
-@dataclass
-class Tally:
-    """What became of the pairs.
-
-    `read` for train, and of each of its `corpora` by name, `dropped` by rule, lines `mended`, `pairs` in each split at
-    last; `near` are examples of training sentences that were nearly those of dev and test; `groups` those that became
-    dev and test.
-    """
-
-    read: int = 0
-    corpora: list[tuple[str, int]] = field(default_factory=list)
-    mended: dict[Split, int] = field(default_factory=dict)
-    dropped: dict[str, Dropped] = field(default_factory=dict)
-    pairs: dict[Split, int] = field(default_factory=dict)
-    near: list[Leak] = field(default_factory=list)
-    groups: dict[Split, list[str]] = field(default_factory=dict)
 
 
 def missing_splits(corpus: CorpusConfig) -> list[Split]:
@@ -49,28 +34,34 @@ def missing_splits(corpus: CorpusConfig) -> list[Split]:
     return [split for split in SPLITS if split != "train" and not entries(corpus, split)]
 
 
-def assemble(corpus: CorpusConfig, seed: int, folder: Path, tell: Listener = nobody) -> Tally:
+def assemble(corpus: CorpusConfig, seed: int, folder: Path, means: Means) -> Tally:
     """Write the text of all splits to `folder`: train normalised and clean, given dev and test as they are.
 
-    `tell` is told of each training pair that is dropped, and by which rule.
-    Raises: CorpusError.
+    What the journal has as done is not done again. Raises: CorpusError.
     """
-    tally, removal = Tally(), Removal(HeldOut(corpus.near_overlap), tell)
-    drawn = missing_splits(corpus)
+    if done := means.journal.done(_TEXT):
+        say("the text was cleaned and split before the interruption")
+        remove_pairs(folder, _CLEAN)
+        return Tally.from_json(done)
+    tally, held_out, drawn = Tally(), HeldOut(corpus.near_overlap), missing_splits(corpus)
     for split in SPLITS:
         if split != "train" and split not in drawn:
             _copy(corpus, split, folder, tally)
-            removal.held_out.add(map(normaliser(corpus), written_pairs(folder, split)))
-    clean = _clean_train(corpus, removal, tally, tell)
-    tally.pairs["train"] = write_pairs(clean, folder, _CLEAN if drawn else "train")
+            held_out.add(map(normaliser(corpus), written_pairs(folder, split)))
+    if done := means.journal.done(_CLEAN):
+        tally = Tally.from_json(done)
+    else:
+        tally = _clean_train(corpus, held_out, (folder, _CLEAN if drawn else "train"), tally, means)
     if drawn:
-        drawn_rows = _draw(corpus, drawn, seed, folder, tally)
+        means.journal.note(_CLEAN, tally.as_json())
+        rows = _draw(corpus, drawn, seed, folder, tally, means.workers)
         for split in drawn:
-            removal.held_out.add(written_pairs(folder, split))
-        _take_drawn(drawn_rows, removal, folder, tally)
+            held_out.add(written_pairs(folder, split))
+        tally = _take_drawn(rows, held_out, folder, tally, means)
     tally.pairs = {split: tally.pairs[split] for split in SPLITS}
-    tally.near = removal.examples
     _check(tally)
+    means.journal.note(_TEXT, tally.as_json())
+    remove_pairs(folder, _CLEAN)
     return tally
 
 
@@ -81,41 +72,39 @@ def _copy(corpus: CorpusConfig, split: Split, folder: Path, tally: Tally) -> Non
     tally.mended[split] = sum(pairs.mended for pairs in corpora)
 
 
-def _clean_train(corpus: CorpusConfig, removal: Removal, tally: Tally, tell: Listener) -> Iterator[Pair]:
-    """Give the training pairs that no rule drops. Those about duplicates come last: they note what no other drops."""
-    corpora, seen = read_corpora(corpus, "train"), duplicates()
+def _clean_train(corpus: CorpusConfig, held_out: HeldOut, to: tuple[Path, str], tally: Tally, means: Means) -> Tally:
+    corpora = read_corpora(corpus, "train")
     settings = [settings_for(corpus, one) for one in entries(corpus, "train")]
-    cleaners = [Cleaner(pair_rules(one), normaliser(corpus), tell) for one in settings]
-    repeats = [Cleaner(duplicate_rules(one, seen), tell=tell) for one in settings]
-    for pairs, cleaner, repeat in zip(corpora, cleaners, repeats, strict=True):
-        read = progress(pairs, f"read and clean {pairs.name}", pairs.total, "pair")
-        yield from repeat.keep(removal.keep(cleaner.keep(read)))
+    screen = Screen(
+        [pair_rules(one) for one in settings], [wanted_kinds(one) for one in settings], normaliser(corpus), held_out
+    )
+    tally = sift(chain.from_iterable(map(_read, corpora)), screen, to, tally, means)
     tally.mended["train"] = sum(pairs.mended for pairs in corpora)
-    tally.corpora = [(pairs.name, cleaner.read) for pairs, cleaner in zip(corpora, cleaners, strict=True)]
-    tally.read = sum(cleaner.read for cleaner in cleaners)
-    _count(tally, cleaners)
-    tally.dropped.update(removal.dropped)
-    _count(tally, repeats)
+    tally.corpora = [(pairs.name, pairs.read) for pairs in corpora]
+    tally.read = sum(pairs.read for pairs in corpora)
+    return tally
 
 
-def _count(tally: Tally, cleaners: Sequence[Cleaner]) -> None:
-    for cleaner in cleaners:
-        for name, dropped in cleaner.dropped.items():
-            tally.dropped.setdefault(name, Dropped()).add(dropped)
+def _read(pairs: Pairs) -> Iterator[Block]:
+    return progress(pairs.blocks(), f"read and clean {pairs.name}", pairs.total, "pair", lambda block: block.size)
 
 
-def _draw(corpus: CorpusConfig, splits: list[Split], seed: int, folder: Path, tally: Tally) -> set[int]:
+def _written(folder: Path, what: str, pairs: int) -> Iterator[Block]:
+    return progress(written_blocks(folder, _CLEAN), what, pairs, "pair", lambda block: block.size)
+
+
+def _draw(corpus: CorpusConfig, drawn: list[Split], seed: int, folder: Path, tally: Tally, workers: int) -> set[int]:
     """Write the splits to be taken out of the clean pairs; return their rows there."""
-    wanted = {split: corpus.dev_pairs if split == "dev" else corpus.test_pairs for split in splits}
-    clean = progress(written_pairs(folder, _CLEAN), "draw " + " and ".join(splits), tally.pairs["train"], "pair")
+    wanted = {split: corpus.dev_pairs if split == "dev" else corpus.test_pairs for split in drawn}
+    clean = _written(folder, "draw " + " and ".join(drawn), tally.pairs["train"])
     if corpus.split_by == "group":
-        tally.groups = draw_groups((pair.group for pair in clean), wanted, seed)
-        rows = {split: set(_rows_of(set(tally.groups[split]), folder)) for split in splits}
+        tally.groups = draw_groups(chain.from_iterable(block.groups for block in clean), wanted, seed)
+        rows = {split: set(_rows_of(set(tally.groups[split]), folder)) for split in drawn}
     else:
-        rows = draw_lines(clean, wanted, seed)
-    for split in splits:
-        chosen = (pair for row, pair in enumerate(written_pairs(folder, _CLEAN)) if row in rows[split])
-        tally.pairs[split] = write_pairs(chosen, folder, split)
+        rows = draw_lines(clean, wanted, seed, workers)
+    for split in drawn:
+        chosen = _some(written_blocks(folder, _CLEAN), rows[split], chosen=True)
+        tally.pairs[split] = write_pairs(chain.from_iterable(block.pairs() for block in chosen), folder, split)
     return set(chain.from_iterable(rows.values()))
 
 
@@ -123,12 +112,22 @@ def _rows_of(groups: set[str], folder: Path) -> Iterator[int]:
     return (row for row, pair in enumerate(written_pairs(folder, _CLEAN)) if pair.group in groups)
 
 
-def _take_drawn(drawn_rows: set[int], removal: Removal, folder: Path, tally: Tally) -> None:
+def _some(blocks: Iterable[Block], rows: set[int], chosen: bool) -> Iterator[Block]:
+    """Give the pairs that stand in these rows of all blocks, or all but these."""
+    start = 0
+    for block in blocks:
+        some = block.only([row for row in range(block.size) if (start + row in rows) == chosen])
+        start += block.size
+        if some.size:
+            yield some
+
+
+def _take_drawn(drawn: set[int], held_out: HeldOut, folder: Path, tally: Tally, means: Means) -> Tally:
     """Write train: the clean pairs without those drawn, and without any sentence of theirs."""
-    clean = progress(written_pairs(folder, _CLEAN), "take dev and test out of train", tally.pairs["train"], "pair")
-    rest = (pair for row, pair in enumerate(clean) if row not in drawn_rows)
-    tally.pairs["train"] = write_pairs(removal.keep(rest), folder, "train")
-    remove_pairs(folder, _CLEAN)
+    clean = _written(folder, "take dev and test out of train", tally.pairs["train"])
+    corpora = len(tally.corpora)
+    screen = Screen([{}] * corpora, [()] * corpora, as_it_is, held_out)
+    return sift(_some(clean, drawn, chosen=False), screen, (folder, "train"), tally, means)
 
 
 def _check(tally: Tally) -> None:

@@ -1,16 +1,16 @@
 """What a training set knows of the dev and test sets that somebody has given it: read as they are, without cleaning."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal
 
 from mtrain.config.schema import CorpusConfig
 from mtrain.console import progress
-from mtrain.corpus.held_out import Index, Leak, in_blocks
+from mtrain.corpus.held_out import Index, Leak
 from mtrain.corpus.letters import Letters, letters, sentence_key
-from mtrain.corpus.sources import SIDES, SPLITS, Pair, Side, Split, entries, read_corpora
+from mtrain.corpus.sources import SIDES, SPLITS, Block, Pair, Pairs, Side, Split, entries, read_corpora
 from mtrain.errors import CorpusError
 
 Kind = Literal["pair", "source", "target", "near_source", "near_target"]
@@ -67,17 +67,19 @@ def audit(corpus: CorpusConfig) -> Audit:
     overlap = corpus.near_overlap or CorpusConfig.near_overlap
     watches = {split: _Watch(list(chain.from_iterable(read_corpora(corpus, split))), overlap) for split in given}
     corpora = read_corpora(corpus, "train")
-    train = (progress(pairs, f"look for dev and test in {pairs.name}", pairs.total, "pair") for pairs in corpora)
-    count = 0
     groups: set[str] = set()
-    for block in in_blocks(chain.from_iterable(train)):
-        count += len(block)
-        groups.update(pair.group for pair in block)
-        texts = {side: [getattr(pair, side) for pair in block] for side in SIDES}
+    for block in chain.from_iterable(map(_read, corpora)):
+        groups.update(block.groups)
+        texts: dict[Side, list[str]] = {"source": block.sources, "target": block.targets}
         read = {side: letters(texts[side]) for side in SIDES}
         for watch in watches.values():
-            watch.look(block, texts, read)
-    return Audit(count, {split: watch.found(groups) for split, watch in watches.items()})
+            watch.look(texts, read)
+    return Audit(sum(pairs.read for pairs in corpora), {split: watch.found(groups) for split, watch in watches.items()})
+
+
+def _read(pairs: Pairs) -> Iterator[Block]:
+    label = f"look for dev and test in {pairs.name}"
+    return progress(pairs.blocks(), label, pairs.total, "pair", lambda block: block.size)
 
 
 class _Watch:
@@ -95,7 +97,7 @@ class _Watch:
             self._both[keys].append(line)
         self._audit = SplitAudit(len(pairs), {kind: Leaked() for kind in KINDS})
 
-    def look(self, block: Sequence[Pair], texts: dict[Side, list[str]], read: dict[Side, Letters]) -> None:
+    def look(self, texts: dict[Side, list[str]], read: dict[Side, Letters]) -> None:
         """Note what these training pairs know; a sentence of the split counts on whichever side it stands."""
         rows: dict[Kind, set[int]] = {kind: set() for kind in KINDS}
         for side in SIDES:
@@ -106,11 +108,12 @@ class _Watch:
                     leak = Leak(texts[asked][match.row], match.held_out, match.overlap, match.exact)
                     self._note(kind, self._lines[side][sentence_key(match.held_out)], leak)
         for row in rows["source"] & rows["target"]:
-            keys = sentence_key(block[row].source), sentence_key(block[row].target)
+            source, target = (texts[side][row] for side in SIDES)
+            keys = sentence_key(source), sentence_key(target)
             lines = self._both.get(keys) or self._both.get(keys[::-1])
             if lines:
                 rows["pair"].add(row)
-                self._note("pair", lines, Leak(block[row].source, self._pairs[lines[0]].source, 1.0, True))
+                self._note("pair", lines, Leak(source, self._pairs[lines[0]].source, 1.0, True))
         for kind in KINDS:
             self._audit.leaked[kind].train += len(rows[kind])
         self._audit.train += len(set().union(*rows.values()))

@@ -1,21 +1,17 @@
 """Which sentences are those of dev and test, or nearly: an index of the few, asked about blocks of the many."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mtrain.corpus.cleaning import Dropped, Listener, nobody
 from mtrain.corpus.letters import Hashes, Letters, Rows, is_long_enough, letters, overlap, sentence_key
 from mtrain.corpus.sources import Pair
 
 # The rules against a training pair with a sentence of dev or test, as the report calls them.
 EXACTLY, NEARLY = "held_out", "near_held_out"
 
-_BLOCK = 4096  # pairs that are looked at together: enough for arrays to pay, and few enough for the processor's cache
-_EXAMPLES = 3
 
 _BUCKET_BITS = 20
 _BUCKET_SHIFT = np.uint64(64 - _BUCKET_BITS)
@@ -149,40 +145,6 @@ class HeldOut:
                 if match.row not in found or leak.strength > found[match.row].strength:
                     found[match.row] = leak
         return found
-
-
-def in_blocks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
-    """Give pairs in lists, as many as are looked at together."""
-    pairs = iter(pairs)
-    while block := list(islice(pairs, _BLOCK)):
-        yield block
-
-
-class Removal:
-    """Lets training pairs through that are no leak; the others are counted, and some are kept as examples."""
-
-    def __init__(self, held_out: HeldOut, tell: Listener = nobody) -> None:
-        self.held_out = held_out
-        self._tell = tell
-        self.dropped = {EXACTLY: Dropped(), NEARLY: Dropped()}
-        self.examples: list[Leak] = []
-
-    def keep(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
-        """Give the pairs that stay, read in blocks."""
-        for block in in_blocks(pairs):
-            leaks = self.held_out.leaks(block)
-            for row, pair in enumerate(block):
-                if row not in leaks:
-                    yield pair
-                else:
-                    self._drop(pair, leaks[row])
-
-    def _drop(self, pair: Pair, leak: Leak) -> None:
-        rule = EXACTLY if leak.exact else NEARLY
-        self.dropped[rule].note(pair)
-        self._tell(pair, rule)
-        if not leak.exact and len(self.examples) < _EXAMPLES:
-            self.examples.append(leak)
 
 
 def _rarer(grams: Hashes, holders: Rows, least_overlap: float, sentences: int) -> tuple[NDArray[np.bool_], Rows]:

@@ -3,21 +3,23 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
 from mtrain.config.schema import CorpusConfig
 from mtrain.console import progress, table
-from mtrain.corpus.assemble import Tally, missing_splits
+from mtrain.corpus.assemble import missing_splits
 from mtrain.corpus.cleaning import Dropped
 from mtrain.corpus.held_out import Leak
 from mtrain.corpus.leak_report import render_groups, render_near
-from mtrain.corpus.pair_files import text_file, written_corpora
-from mtrain.corpus.sources import SIDES, Side, Split
+from mtrain.corpus.pair_files import written_blocks, written_corpora
+from mtrain.corpus.sources import SIDES, Block, Side, Split
 from mtrain.corpus.spelling import Spelling, spellings
-from mtrain.corpus.text_files import read_lines
+from mtrain.corpus.tally import Tally
 from mtrain.corpus.variants import HOW_TO_GET_OPENCC, VARIANTS, Variant, count_variants, has_opencc
 from mtrain.languages import CHINESE, primary
+from mtrain.parallel import in_order
 
 _LONGEST_EXAMPLE = 30
 
@@ -55,10 +57,9 @@ class CleaningReport:
     variants: Variants
 
 
-def cleaning_report(corpus: CorpusConfig, tally: Tally, folder: Path) -> CleaningReport:
+def cleaning_report(corpus: CorpusConfig, tally: Tally, folder: Path, workers: int) -> CleaningReport:
     """Return the report on what `assemble` has written to `folder`."""
     languages: dict[Side, str] = {"source": corpus.source_language, "target": corpus.target_language}
-    chinese = _chinese(languages) if has_opencc() else []
     return CleaningReport(
         languages=languages,
         spellings=dict(spellings(corpus)),
@@ -70,21 +71,30 @@ def cleaning_report(corpus: CorpusConfig, tally: Tally, folder: Path) -> Cleanin
         drawn=missing_splits(corpus),
         groups=tally.groups,
         near=tally.near,
-        variants={
-            split: {side: count_variants(_lines(folder, split, side, count)) for side in chinese}
-            for split, count in tally.pairs.items()
-        },
+        variants=_count_variants(_chinese(languages), tally, folder, workers) if has_opencc() else {},
     )
+
+
+def _count_variants(chinese: list[Side], tally: Tally, folder: Path, workers: int) -> Variants:
+    variants: Variants = {}
+    for split, pairs in tally.pairs.items():
+        label = f"tell traditional from simplified in {split}"
+        blocks = progress(written_blocks(folder, split), label, pairs, "pair", lambda block: block.size)
+        counts: dict[Side, Counter[Variant]] = {side: Counter() for side in chinese}
+        for counted in in_order(partial(_variants_in, chinese), blocks if chinese else [], workers):
+            for side in chinese:
+                counts[side].update(counted[side])
+        variants[split] = {side: {kind: counts[side][kind] for kind in VARIANTS} for side in chinese}
+    return variants
+
+
+def _variants_in(sides: list[Side], block: Block) -> dict[Side, dict[Variant, int]]:
+    return {side: count_variants(block.sources if side == "source" else block.targets) for side in sides}
 
 
 def _shares_of(tally: Tally, folder: Path) -> list[Share]:
     kept = Counter(islice(written_corpora(folder, "train"), tally.pairs["train"]))
     return [Share(name, read, kept[number]) for number, (name, read) in enumerate(tally.corpora)]
-
-
-def _lines(folder: Path, split: Split, side: Side, count: int) -> Iterator[str]:
-    label = f"tell traditional from simplified in {split} {side}"
-    return progress(read_lines(text_file(folder, split, side)), label, count, "line")
 
 
 def _chinese(languages: Mapping[Side, str]) -> list[Side]:

@@ -1,10 +1,9 @@
-"""The rules that drop training pairs, by name: functions of one pair, but for duplicates, which remember."""
+"""The rules that drop training pairs, by name: functions of one pair (see `repeats` for those that remember)."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from difflib import SequenceMatcher
 from functools import partial
-from hashlib import blake2b
 from typing import NamedTuple
 
 from mtrain.config.schema import CorpusConfig
@@ -66,44 +65,6 @@ def pair_rules(corpus: CorpusConfig) -> dict[str, Rule]:
         "repetitive": (corpus.drop_repetitive, _repetitive),
     }
     return {name: rule for name, (asked, rule) in wanted.items() if asked}
-
-
-def duplicate_rules(corpus: CorpusConfig, seen: Mapping[str, "Duplicate"]) -> dict[str, Rule]:
-    """Return the rules that compare a pair with those before it: some of `duplicates`, which several corpora share."""
-    wanted = {
-        "duplicate": corpus.drop_duplicates,
-        "duplicate_source": corpus.drop_duplicate_sources,
-        "duplicate_target": corpus.drop_duplicate_targets,
-    }
-    return {name: seen[name] for name, asked in wanted.items() if asked}
-
-
-def duplicates() -> dict[str, "Duplicate"]:
-    """Return all rules that compare pairs, before they have seen one."""
-    sides = {"duplicate": (True, True), "duplicate_source": (True, False), "duplicate_target": (False, True)}
-    return {name: Duplicate(source, target) for name, (source, target) in sides.items()}
-
-
-class Duplicate:
-    """Tells whether the source, the target, or both of a pair stood in a pair that was kept."""
-
-    def __init__(self, source: bool, target: bool) -> None:
-        self._source, self._target = source, target
-        self._kept: set[int] = set()
-
-    def __call__(self, pair: Measured) -> bool:
-        """Tell it."""
-        return self._key(pair) in self._kept
-
-    def note(self, pair: Measured) -> None:
-        """Take note of a pair that is kept."""
-        self._kept.add(self._key(pair))
-
-    def _key(self, pair: Measured) -> int:
-        # 64 bits for a pair, which Python keeps in some 75 bytes; among a hundred million pairs, one in four thousand
-        # corpora loses one wrongly.
-        text = f"{pair.source if self._source else ''}\n{pair.target if self._target else ''}"
-        return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
 
 
 def _empty(pair: Measured) -> bool:

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from mtrain.batches.id_files import write_examples
 from mtrain.batches.settings import prepare_settings
-from mtrain.batches.store import Prepared, read_prepared, write_examples, write_manifest
+from mtrain.batches.store import Prepared, read_prepared, write_manifest
 from mtrain.config.schema import CorpusConfig, TokenizerConfig
 from mtrain.corpus.pair_files import write_pairs
 from mtrain.corpus.sources import SIDES, Pair

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mtrain.batches.id_files import write_examples
 from mtrain.batches.settings import changed_settings, in_short, prepare_settings
 from mtrain.batches.store import (
     FORMAT_VERSION,
@@ -15,7 +16,6 @@ from mtrain.batches.store import (
     open_prepared,
     prepared_names,
     read_prepared,
-    write_examples,
     write_manifest,
 )
 from mtrain.config.schema import CorpusConfig, TokenizerConfig

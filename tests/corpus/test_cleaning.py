@@ -1,15 +1,19 @@
 """Each rule drops what its name says, counts it and shows it; each can be switched off, and sent to a process."""
 
+import json
 import pickle
 from dataclasses import replace
 
 import pytest
 
 from mtrain.config.schema import CorpusConfig
-from mtrain.corpus.cleaning import Cleaner, broken_rule, measure
-from mtrain.corpus.rules import duplicate_rules, duplicates, pair_rules
-from mtrain.corpus.sources import Pair
+from mtrain.corpus.cleaning import Dropped, Screen, broken_rule, measure
+from mtrain.corpus.held_out import HeldOut
+from mtrain.corpus.repeats import Repeats, wanted_kinds
+from mtrain.corpus.rules import pair_rules
+from mtrain.corpus.sources import Block, Pair
 from mtrain.corpus.spelling import normaliser
+from mtrain.corpus.tally import Tally
 from mtrain.corpus.units import count_units
 
 EVERYTHING = CorpusConfig(
@@ -35,8 +39,14 @@ def words(count: int) -> str:
     return " ".join(WORDS.split()[:count])
 
 
-def cleaner(corpus: CorpusConfig) -> Cleaner:
-    return Cleaner({**pair_rules(corpus), **duplicate_rules(corpus, duplicates())}, normaliser(corpus))
+def clean(pairs: list[Pair], corpus: CorpusConfig) -> tuple[list[Pair], list[tuple[Pair, str]]]:
+    """Return the pairs that stay, and the others with the rule against each."""
+    screen = Screen([pair_rules(corpus)], [wanted_kinds(corpus)], normaliser(corpus), HeldOut(0.0))
+    screened = screen(Block.of(pairs))
+    kept = list(screened.kept.pairs())
+    again = Repeats().rules_against(screened.keys)
+    dropped = [*screened.dropped, *((kept[row], rule) for row, rule in again.items())]
+    return [pair for row, pair in enumerate(kept) if row not in again], dropped
 
 
 @pytest.mark.parametrize(
@@ -105,25 +115,19 @@ def test_each_rule_drops_its_own_and_nothing_near_it(rule: str, bad: Pair, good:
     corpus = replace(EVERYTHING, max_units=max_units, max_length_ratio=ratio)
     if rule == "untranslated":
         corpus = replace(corpus, min_script_share=0.2)
-    those = cleaner(corpus)
     spelt = normaliser(corpus)
-    assert list(those.keep([FIRST, bad, good])) == [FIRST, spelt(good)]
-    dropped = {name: drop for name, drop in those.dropped.items() if drop.pairs}
-    assert list(dropped) == [rule]
-    assert (dropped[rule].pairs, dropped[rule].examples) == (1, [spelt(bad)[:2]])
-    assert those.read == 3
+    assert clean([FIRST, bad, good], corpus) == ([FIRST, spelt(good)], [(spelt(bad), rule)])
 
 
 @pytest.mark.parametrize(("rule", "bad"), [(rule, bad) for rule, bad, _ in BROKEN])
 def test_every_rule_can_be_switched_off(rule: str, bad: Pair) -> None:
-    off = cleaner(NOTHING)
-    assert off.dropped == {}
-    assert len(list(off.keep([FIRST, bad]))) == 2
+    assert (pair_rules(NOTHING), wanted_kinds(NOTHING)) == ({}, [])
+    assert len(clean([FIRST, bad], NOTHING)[0]) == 2
 
 
 def test_all_names_are_tested_and_all_rules_can_be_sent_to_a_process() -> None:
     rules = pair_rules(EVERYTHING)
-    assert {*rules, *duplicates()} == {rule for rule, _, _ in BROKEN}
+    assert {*rules, *wanted_kinds(EVERYTHING)} == {rule for rule, _, _ in BROKEN}
     sent, spelt = pickle.loads(pickle.dumps((rules, normaliser(EVERYTHING))))
     for _, bad, good in BROKEN:
         for pair in (bad, good):
@@ -133,15 +137,15 @@ def test_all_names_are_tested_and_all_rules_can_be_sent_to_a_process() -> None:
 def test_what_only_remembers_does_not_remember_what_was_dropped() -> None:
     corpus = replace(NOTHING, drop_duplicate_sources=True, drop_duplicate_targets=True)
     pairs = [Pair("一", "one"), Pair("二", "one"), Pair("二", "two")]
-    assert list(cleaner(corpus).keep(pairs)) == [pairs[0], pairs[2]]
+    assert clean(pairs, corpus)[0] == [pairs[0], pairs[2]]
 
 
 def test_between_chinese_languages_a_copy_is_a_translation() -> None:
     pair = Pair("子曰学而时习之不亦说乎有朋自远方来不亦乐乎", "孔子说学而时习之不亦说乎有朋自远方来不亦乐乎")
-    assert list(cleaner(CorpusConfig(source_language="lzh", target_language="zh")).keep([pair])) == [pair]
+    assert clean([pair], CorpusConfig(source_language="lzh", target_language="zh"))[0] == [pair]
     german = CorpusConfig(source_language="de", target_language="en")
     copy = Pair("Das ist noch nicht uebersetzt worden.", "Das ist noch nicht uebersetzt worden.")
-    assert list(cleaner(german).keep([copy])) == []
+    assert clean([copy], german)[0] == []
 
 
 @pytest.mark.parametrize(
@@ -168,12 +172,12 @@ def test_a_language_whose_script_is_not_known_is_not_asked_for_it() -> None:
     assert broken_rule(measure(pair, pair), rules) == ""
 
 
-def test_the_first_three_are_the_examples_and_all_are_told() -> None:
-    told: list[tuple[Pair, str]] = []
-    corpus = CorpusConfig()
+def test_the_first_three_are_the_examples() -> None:
     pairs = [Pair(str(number), "") for number in range(5)]
-    those = Cleaner(pair_rules(corpus), normaliser(corpus), lambda pair, rule: told.append((pair, rule)))
-    assert list(those.keep(pairs)) == []
-    assert those.dropped["empty"].pairs == 5
-    assert those.dropped["empty"].examples == [("0", ""), ("1", ""), ("2", "")]
-    assert told == [(pair, "empty") for pair in pairs]
+    kept, dropped = clean(pairs, CorpusConfig())
+    assert (kept, dropped) == ([], [(pair, "empty") for pair in pairs])
+    tally = Tally(dropped={"empty": Dropped()})
+    tally.note(dropped[:2], [])
+    tally.note(dropped[2:], [])
+    assert tally.dropped["empty"] == Dropped(5, [("0", ""), ("1", ""), ("2", "")])
+    assert Tally.from_json(json.loads(json.dumps(tally.as_json()))) == tally

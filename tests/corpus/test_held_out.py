@@ -6,9 +6,10 @@ from functools import cache
 
 import pytest
 
-from mtrain.corpus.held_out import EXACTLY, NEARLY, HeldOut, Index, Leak, Removal
+from mtrain.corpus.cleaning import Screen, Screened, as_it_is
+from mtrain.corpus.held_out import EXACTLY, NEARLY, HeldOut, Index, Leak
 from mtrain.corpus.letters import letters
-from mtrain.corpus.sources import Pair
+from mtrain.corpus.sources import Block, Pair
 
 WORDS = ("the", "a", "old", "king", "river", "mountain", "never", "walked", "slowly", "under", "morning", "city")
 HAN = "天地玄黄宇宙洪荒日月盈昃辰宿列张寒来暑往秋收冬藏闰余成岁律吕调阳云腾致雨露结为霜"
@@ -109,6 +110,14 @@ def unlike(draw: random.Random, count: int) -> list[Pair]:
     return [Pair(f"{source}。", " ".join(word() for _ in range(12))) for source in sources]
 
 
+def screen(train: list[Pair], held_out: HeldOut) -> Screened:
+    return Screen([{}], [()], as_it_is, held_out)(Block.of(train))
+
+
+def keep(train: list[Pair], held_out: HeldOut) -> list[Pair]:
+    return list(screen(train, held_out).kept.pairs())
+
+
 @pytest.mark.parametrize(("plant", "rule"), [(p, EXACTLY) for p in PLANTED] + [(p, NEARLY) for p in NEARLY_PLANTED])
 def test_planted_leaks_leave_and_the_others_stay(test_set: list[Pair], plant: str, rule: str) -> None:
     draw = random.Random(8)
@@ -117,21 +126,18 @@ def test_planted_leaks_leave_and_the_others_stay(test_set: list[Pair], plant: st
     train = draw.sample(clean + leaks, len(clean) + len(leaks))
     held_out = HeldOut(0.5)
     held_out.add(test_set)
-    removal = Removal(held_out)
-    kept = list(removal.keep(train))
+    screened = screen(train, held_out)
     there = set(clean)
-    assert kept == [pair for pair in train if pair in there]
-    assert removal.dropped[rule].pairs == len(leaks)
-    assert sum(dropped.pairs for dropped in removal.dropped.values()) == len(leaks)
+    assert list(screened.kept.pairs()) == [pair for pair in train if pair in there]
+    assert screened.dropped == [(pair, rule) for pair in train if pair not in there]
 
 
 def test_near_leaks_are_shown_with_what_they_are_near_to() -> None:
     held_out = HeldOut(0.5)
     held_out.add([Pair("天地玄黄，宇宙洪荒，日月盈昃，辰宿列张。", "x")])
-    removal = Removal(held_out)
     train = [Pair("天地玄黄，宇宙洪荒，日月盈昃。", "y"), Pair("寒来暑往。", "z")]
-    assert list(removal.keep(train)) == train[1:]
-    assert removal.examples == [
+    assert keep(train, held_out) == train[1:]
+    assert screen(train, held_out).near == [
         Leak("天地玄黄，宇宙洪荒，日月盈昃。", "天地玄黄，宇宙洪荒，日月盈昃，辰宿列张。", 10 / 14, False)
     ]
 
@@ -140,21 +146,20 @@ def test_with_no_overlap_asked_for_only_equal_sentences_leave() -> None:
     held_out = HeldOut(0.0)
     held_out.add([Pair("天地玄黄，宇宙洪荒，日月盈昃。", "Hello.")])
     train = [Pair("天地玄黄，宇宙洪荒，日月盈仄。", "a"), Pair("b", "HELLO"), Pair("天地玄黄宇宙洪荒日月盈昃", "c")]
-    assert list(Removal(held_out).keep(train)) == train[:1]
+    assert keep(train, held_out) == train[:1]
 
 
 def test_nothing_held_out_removes_nothing() -> None:
     train = [Pair("天地玄黄", "a"), Pair("", ""), Pair("……", "!")]
-    assert list(Removal(HeldOut(0.5)).keep(train)) == train
+    assert keep(train, HeldOut(0.5)) == train
     held_out = HeldOut(0.5)
     held_out.add([Pair("", "  "), Pair("短", "s")])
-    assert list(Removal(held_out).keep(train)) == train
+    assert keep(train, held_out) == train
 
 
-def test_where_pairs_stand_in_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch, test_set: list[Pair]) -> None:
+def test_where_pairs_stand_in_blocks_changes_nothing(test_set: list[Pair]) -> None:
     held_out = HeldOut(0.5)
     held_out.add(test_set)
     train = [pair for both in zip(pairs(5, 40), map(NEARLY_PLANTED["longer"], test_set), strict=True) for pair in both]
-    kept = list(Removal(held_out).keep(train))
-    monkeypatch.setattr("mtrain.corpus.held_out._BLOCK", 3)
-    assert list(Removal(held_out).keep(train)) == kept
+    kept = keep(train, held_out)
+    assert [pair for start in range(0, len(train), 3) for pair in keep(train[start : start + 3], held_out)] == kept

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from mtrain.corpus.letters import sentence_key
-from mtrain.corpus.sources import Pair
+from mtrain.corpus.sources import Block, Pair
 from mtrain.corpus.splits import draw_groups, draw_lines
 from mtrain.errors import CorpusError
 
@@ -15,7 +15,7 @@ BOOKS = [f"book {number}" for number in range(40) for _ in range(5 + number)]
 
 
 def drawn(pairs: list[Pair], seed: int = 1) -> dict[str, list[Pair]]:
-    rows = draw_lines(pairs, {"dev": 10, "test": 20}, seed)
+    rows = draw_lines([Block.of(pairs)], {"dev": 10, "test": 20}, seed)
     return {split: [pairs[row] for row in sorted(chosen)] for split, chosen in rows.items()}
 
 
@@ -41,12 +41,12 @@ def test_a_pair_more_moves_at_most_one_other() -> None:
 
 def test_a_corpus_too_small_is_told_what_to_set() -> None:
     with pytest.raises(CorpusError) as error:
-        draw_lines(PAIRS, {"dev": 40, "test": 40}, seed=1)
+        draw_lines([Block.of(PAIRS)], {"dev": 40, "test": 40}, seed=1)
     assert str(error.value) == (
         "corpus.train has 80 different source sentences after cleaning, too few to take out corpus.dev_pairs = 40 and "
         "corpus.test_pairs = 40. Set a smaller number, or give files of their own (corpus.dev, corpus.test)"
     )
-    assert len(draw_lines(PAIRS, {"dev": 40, "test": 39}, seed=1)["test"]) == 39
+    assert len(draw_lines([Block.of(PAIRS)], {"dev": 40, "test": 39}, seed=1)["test"]) == 39
     with pytest.raises(CorpusError, match="has 0 different source sentences"):
         draw_lines([], {"dev": 1}, seed=1)
 
