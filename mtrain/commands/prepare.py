@@ -4,9 +4,13 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import monotonic
 from typing import NamedTuple
+
+import numpy as np
 
 from mtrain.batches.encoding import Encoder, Encoding, encode_split
 from mtrain.batches.report import PrepareReport, render_report
@@ -17,7 +21,7 @@ from mtrain.console import say, warn
 from mtrain.corpus.assemble import assemble, missing_splits
 from mtrain.corpus.cleaning import Listener, nobody
 from mtrain.corpus.inputs import Input, changed_inputs, describe_inputs
-from mtrain.corpus.pair_files import written_pairs
+from mtrain.corpus.pair_files import written_blocks, written_pairs
 from mtrain.corpus.report import cleaning_report, render_cleaning
 from mtrain.corpus.sift import Means
 from mtrain.corpus.sources import SIDES, SPLITS, Pair, Side, Split, tags
@@ -207,7 +211,9 @@ def _learn_vocabulary(
     size: int = getattr(section, size_key)
     chosen = min(pairs, max(1, section.train_lines // 2))
     say(f"learning a vocabulary of {size:,} from {len(sides) * chosen:,} lines of {' and '.join(sides)} ...")
+    begin = monotonic()
     tokenizer = train_tokenizer(_sample(folder, pairs, chosen, sides), section, size_key)
+    say(f"learnt in {monotonic() - begin:.0f} s")
     if tokenizer.vocabulary_size < size:
         warn(
             f"these lines are too few for tokenizer.{size_key} = {size:,}; "
@@ -218,9 +224,13 @@ def _learn_vocabulary(
 
 def _sample(folder: Path, pairs: int, chosen: int, sides: Sequence[Side]) -> Iterator[str]:
     """Give these sides of `chosen` training pairs that are spread evenly over the corpus."""
-    for row, pair in enumerate(written_pairs(folder, "train")):
-        if row * chosen // pairs != (row + 1) * chosen // pairs:
-            yield from (getattr(pair, side) for side in sides)
+    start = 0
+    for block in written_blocks(folder, "train"):
+        before = np.arange(start, start + block.size + 1) * chosen // pairs
+        some = block.only(np.flatnonzero(np.diff(before)).tolist())
+        columns = [some.sources if side == "source" else some.targets for side in sides]
+        yield from chain.from_iterable(zip(*columns, strict=True))
+        start += block.size
 
 
 def _check_tags(tokenizers: Tokenizers, tags_of: dict[Split, list[str]], run: str) -> None:

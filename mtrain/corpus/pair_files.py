@@ -71,8 +71,10 @@ class PairWriter:
 def writing_pairs(folder: Path, name: str, done: Written | None = None) -> Iterator[PairWriter]:
     """Give what writes pairs, behind those that are done already; what stands further in their files is cut off."""
     done = done or Written()
-    files = _all_files(folder, name)
-    streams = [file.open("r+b" if done.pairs else "wb") for file in files]
+    if done.pairs:  # an end that was killed itself may have removed what says nothing
+        _restore(groups_file(folder, name), b"\n" * done.pairs)
+        _restore(corpora_file(folder, name), bytes(done.pairs))
+    streams = [file.open("r+b" if done.pairs else "wb") for file in _all_files(folder, name)]
     try:
         for stream, size in zip(streams, done.sizes, strict=True):
             stream.truncate(size)
@@ -86,6 +88,11 @@ def writing_pairs(folder: Path, name: str, done: Written | None = None) -> Itera
         groups_file(folder, name).unlink()
     if not writer.written.several:
         corpora_file(folder, name).unlink()
+
+
+def _restore(file: Path, content: bytes) -> None:
+    if not file.is_file():
+        file.write_bytes(content)
 
 
 def write_pairs(pairs: Iterable[Pair], folder: Path, name: str) -> int:
