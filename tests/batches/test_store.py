@@ -133,6 +133,13 @@ def scramble(folder: Path) -> None:
     (folder / "manifest.json").write_text('{"format_version": 1, "pairs"')
 
 
+def flip(folder: Path) -> None:
+    file = folder / "train.source.ids"
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+
+
 def strip(folder: Path) -> None:
     (folder / "manifest.json").write_text(json.dumps({"format_version": FORMAT_VERSION}))
 
@@ -145,6 +152,7 @@ def age(folder: Path) -> None:
     ("harm", "message"),
     [
         (cut, r"dev\.target\.ids: damaged, 2 bytes instead of 12\. Run `mtrain prepare`"),
+        (flip, r"train\.source\.ids: damaged, its contents are not those that were written\. Run `mtrain prepare`"),
         (remove, r"dev\.target\.ids: missing\. Run `mtrain prepare`"),
         (scramble, r"manifest\.json: damaged, not a manifest of prepared data\. Run `mtrain prepare`"),
         (strip, r"manifest\.json: damaged"),
@@ -197,3 +205,9 @@ def test_of_many_changes_the_first_are_told() -> None:
     changes = [f"{number} was, now is" for number in range(20)]
     assert in_short(changes) == "0 was, now is; 1 was, now is; 2 was, now is; and 17 more"
     assert in_short(changes[:4]) == "; ".join(changes[:4])
+
+
+def test_the_ends_are_as_numpy_writes_them(tmp_path: Path) -> None:
+    write_examples([[[4], [5, 299]], [[6, 7, 8]]], tmp_path, "train", "source", 300)
+    np.save(tmp_path / "ends.npy", np.array([1, 3, 6]))
+    assert (tmp_path / "train.source.ends.npy").read_bytes() == (tmp_path / "ends.npy").read_bytes()
