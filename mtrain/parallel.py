@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Any, TypeVar
 
@@ -59,11 +60,25 @@ def in_order(work: Callable[[A], B], blocks: Iterable[A], workers: int) -> Itera
 def _results(pool: ProcessPoolExecutor, blocks: Iterable[Any], window: int) -> Iterator[Any]:
     waiting: deque[Future[Any]] = deque()
     for block in blocks:
-        waiting.append(pool.submit(_do, block))
+        with _no_ctrl_c():
+            waiting.append(pool.submit(_do, block))
         if len(waiting) > window:
             yield waiting.popleft().result()
     while waiting:
         yield waiting.popleft().result()
+
+
+@contextmanager
+def _no_ctrl_c() -> Iterator[None]:
+    """Keep Ctrl-C from processes that are started here: it is for that which has the terminal, and which ends them."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _work: Callable[[Any], Any]
@@ -72,7 +87,7 @@ _work: Callable[[Any], Any]
 def _begin(work: Callable[[Any], Any]) -> None:
     global _work  # noqa: PLW0603  a process does one kind of work all its life
     _work = work
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that has the terminal; it ends this one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -84,7 +84,7 @@ def normaliser(corpus: CorpusConfig) -> Callable[[Pair], Pair]:
 
 
 def _spelt(source: Spelling, target: Spelling, pair: Pair) -> Pair:
-    return pair._replace(source=source(pair.source), target=target(pair.target))
+    return Pair(source(pair.source), target(pair.target), pair.group, pair.corpus)
 
 
 def _spelling(language: str, width: Width, quotes: Width, dashes: Width, script: Script) -> Spelling:
