@@ -3,17 +3,16 @@
 import re
 import unicodedata
 
-# Between brackets of a regular expression: characters that some readers take for the end of a line; these and all other
-# control characters but the tab; and marks without width that only hide in text: byte order mark, zero-width space,
-# soft hyphen, directions (marks, embeddings, isolates), word joiner and invisible operators, annotations. The joiners
-# U+200C and U+200D shape letters.
-STRAY = "\x0a-\x0d\x1c-\x1e\x85\u2028\u2029"
+# Between brackets of a regular expression: control characters but the tab, and others that some readers take for the
+# end of a line; and marks without width that only hide in text: byte order mark, zero-width space, soft hyphen,
+# directions (marks, embeddings, isolates), word joiner and invisible operators, annotations. The joiners U+200C and
+# U+200D shape letters.
 CONTROL = "\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029"
 INVISIBLE = "\ufeff\u200b\u00ad\u061c\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufff9-\ufffb"
 
-_HALVES = "\ud800-\udfff"  # of surrogate pairs, which only Python has, and no file can hold
-_STRAY = re.compile(f"[{STRAY}{_HALVES}]")
-_CONTROL = re.compile(f"[{CONTROL}{_HALVES}]")
+# With halves of surrogate pairs, which only Python has: no file can hold them.
+_STRAY = re.compile("[\x0a-\x0d\x1c-\x1e\x85\u2028\u2029\ud800-\udfff]")
+_CONTROL = re.compile(f"[{CONTROL}\ud800-\udfff]")
 _INVISIBLE = re.compile(f"[{INVISIBLE}]")
 
 

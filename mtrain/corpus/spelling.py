@@ -23,20 +23,20 @@ Step = Callable[[str], str]
 
 # Full-width letters, digits and marks stand at a fixed distance from ASCII. ＂ and ＇, － are quotes and dashes.
 _NOT_WIDTH = "＂＇－"
-_HALF = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if chr(code) not in _NOT_WIDTH}
-_HALF |= str.maketrans("。、｡､￠￡￢￥￦", ".,.,¢£¬¥₩")
+HALF_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if chr(code) not in _NOT_WIDTH}
+HALF_WIDTH |= str.maketrans("。、｡､￠￡￢￥￦", ".,.,¢£¬¥₩")
 _FULL_WIDTH = re.compile("[\uff01-\uff5e。、｡､￠￡￢￥￦]")
 _MARKS = str.maketrans(",!?:;()", "，！？：；（）")
 _HALF_MARKS_AT_CHINESE = re.compile(f"(?<=[{EACH_ONE}])[,!?:;]+|[,!?:;]+(?=[{EACH_ONE}])")
 _STOP_AFTER_CHINESE = re.compile(rf"(?<=[{EACH_ONE}])\.(?![.\w])")
 _BRACKET_AT_CHINESE = re.compile(f"(?<=[{EACH_ONE}])[()]|[()](?=[{EACH_ONE}])")
 
-_STRAIGHT = str.maketrans("“”„‟«»＂「」‘’‚‛＇『』", '"' * 9 + "'" * 7)
+STRAIGHT_QUOTES = str.maketrans("“”„‟«»＂「」‘’‚‛＇『』", '"' * 9 + "'" * 7)
 _TYPOGRAPHIC = re.compile("[“”„‟«»＂「」‘’‚‛＇『』]")
 _CORNERS = str.maketrans("「」『』", "“”‘’")
 _DOUBLE = re.compile('["＂]')
-_LONG_DASH = re.compile("[—―]+")
-_SHORT_DASH = re.compile("[‐‑‒–−－]")
+LONG_DASH = re.compile("[—―]+")
+SHORT_DASH = re.compile("[‐‑‒–−－]")
 _HYPHENS = re.compile("--+")
 
 
@@ -94,7 +94,7 @@ def _spelling(language: str, width: Width, quotes: Width, dashes: Width, script:
 
 
 def _half_width(text: str) -> str:
-    return text.translate(_HALF) if not text.isascii() and _FULL_WIDTH.search(text) else text
+    return text.translate(HALF_WIDTH) if not text.isascii() and _FULL_WIDTH.search(text) else text
 
 
 def _full_width(text: str) -> str:
@@ -106,7 +106,7 @@ def _full_width(text: str) -> str:
 
 
 def _straight_quotes(text: str) -> str:
-    return text.translate(_STRAIGHT) if not text.isascii() and _TYPOGRAPHIC.search(text) else text
+    return text.translate(STRAIGHT_QUOTES) if not text.isascii() and _TYPOGRAPHIC.search(text) else text
 
 
 def _full_quotes(text: str) -> str:
@@ -120,7 +120,7 @@ def _full_quotes(text: str) -> str:
 
 
 def _hyphens(text: str) -> str:
-    return text if text.isascii() else _SHORT_DASH.sub("-", _LONG_DASH.sub("--", text))
+    return text if text.isascii() else SHORT_DASH.sub("-", LONG_DASH.sub("--", text))
 
 
 def _full_dashes(text: str) -> str:

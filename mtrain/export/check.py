@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from mtrain.config.schema import DecodingConfig
 from mtrain.console import table
-from mtrain.corpus.lines import normalise
 from mtrain.decoding.search import Search
 from mtrain.errors import ExportError
 from mtrain.evaluation.metrics import score
@@ -58,7 +57,7 @@ class Row:
 def spread(pairs: Pairs, bundle: Bundle, longest: int) -> Pairs:
     """Return up to LINES pairs, evenly spread over those whose source has text and at most `longest` tokens."""
     source = bundle.tokenizers["source"]
-    fitting = [i for i, line in enumerate(pairs.sources) if 0 < len(source.encode(normalise(line))) <= longest]
+    fitting = [i for i, line in enumerate(pairs.sources) if 0 < len(source.encode(source.normalise(line))) <= longest]
     count = min(LINES, len(fitting))
     chosen = [fitting[i * len(fitting) // count] for i in range(count)]
     return Pairs(*([side[i] for i in chosen] if side else [] for side in pairs))
@@ -75,7 +74,8 @@ def _compare(bundle: Bundle, runtime: Runtime, pairs: Pairs, decoding: DecodingC
     Of translations that had to be cut only the texts are compared: mtrain's score is that of an end put to them.
     """
     source, target = bundle.tokenizers["source"], bundle.tokenizers["target"]
-    ids = [source.encode(normalise(line)) for line in pairs.sources]
+    lines = [source.normalise(line) for line in pairs.sources]
+    ids = [source.encode(line) for line in lines]
     longest = int(max(map(len, ids)) * decoding.max_length_factor) + decoding.max_length_extra + 1
     alike = DecodingConfig(
         beam=beam,
@@ -87,7 +87,7 @@ def _compare(bundle: Bundle, runtime: Runtime, pairs: Pairs, decoding: DecodingC
     )
     found = Search([bundle.model], alike)(ids, [[]] * len(ids), 1, lambda _: None)
     ours = [best for (best,) in found]
-    theirs = runtime(pairs.sources, beam, longest - 1)
+    theirs = runtime(lines, beam, longest - 1)
     texts = [target.decode(best.tokens) for best in ours]
     same = [i for i, text in enumerate(texts) if text == theirs[i].text]
     differences = [abs(ours[i].score - theirs[i].score) for i in same if not ours[i].cut]

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from mtrain.config.schema import DecodingConfig, ModelConfig
-from mtrain.corpus.lines import normalise
 from mtrain.export.target import Runtime, Said, Target, output_bias, position_table, projections, refuse
 from mtrain.model.attention import MultiHeadAttention
 from mtrain.model.bundle import Bundle
@@ -159,7 +158,7 @@ def _open(folder: Path, bundle: Bundle) -> Runtime:
 
     def translate(lines: Sequence[str], beam: int, longest: int) -> list[Said]:
         results = translator.translate_batch(
-            [source.pieces(source.encode(normalise(line))) for line in lines],
+            [source.pieces(source.encode(line)) for line in lines],
             beam_size=beam,
             min_decoding_length=0,  # its default lets no translation be empty
             max_decoding_length=longest,

@@ -1,14 +1,18 @@
 """SentencePiece's pieces as a tokenizer.json, mtrain's normalisation of lines included: the same ids, the same text."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mtrain.corpus.lines import CONTROL, INVISIBLE, STRAY
+from mtrain.console import warn
+from mtrain.corpus.lines import CONTROL, INVISIBLE
+from mtrain.corpus.spelling import HALF_WIDTH, LONG_DASH, SHORT_DASH, STRAIGHT_QUOTES, Spelling
 from mtrain.export.target import POSITIONS
 from mtrain.tokenizer import BOS, BYTES, EOS, PAD, UNK, Tokenizer, Tokenizers
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as FastTokenizer
+    from tokenizers.normalizers import Normalizer
 
 # Where each side has a vocabulary of its own, the folder's tokenizer reads sources, and this one in it says targets.
 _TARGET_FOLDER = "target"
@@ -20,7 +24,7 @@ _SPACES = "\t \xa0\u1680\u2000-\u200a\u202f\u205f\u3000"
 def write_tokenizers(tokenizers: Tokenizers, folder: Path) -> None:
     """Write what AutoTokenizer loads."""
     _write(tokenizers["source"], folder)
-    if tokenizers["source"] is not tokenizers["target"]:
+    if not tokenizers["source"].shares_vocabulary(tokenizers["target"]):
         _write(tokenizers["target"], folder / _TARGET_FOLDER)
 
 
@@ -36,7 +40,7 @@ def _write(tokenizer: Tokenizer, folder: Path) -> None:
 
     pieces, tags = tokenizer.all_pieces(), tokenizer.pieces(tokenizer.tags.values())
     PreTrainedTokenizerFast(
-        tokenizer_object=_fast(pieces, len(pieces) - len(tags)),
+        tokenizer_object=_fast(pieces, len(pieces) - len(tags), tokenizer.normalise),
         pad_token=pieces[PAD],
         unk_token=pieces[UNK],
         bos_token=pieces[BOS],
@@ -48,34 +52,57 @@ def _write(tokenizer: Tokenizer, folder: Path) -> None:
     ).save_pretrained(folder)
 
 
-def _fast(pieces: list[str], learnt: int) -> "FastTokenizer":
-    from tokenizers import Regex, decoders, models, normalizers, processors  # noqa: PLC0415  optional
+def _fast(pieces: list[str], learnt: int, spelling: Spelling) -> "FastTokenizer":
+    from tokenizers import Regex, decoders, models, processors  # noqa: PLC0415  optional
     from tokenizers import Tokenizer as Fast  # noqa: PLC0415
 
     ids = {piece: id_ for id_, piece in enumerate(pieces)}
     merges = _merges(pieces[BYTES.stop : learnt])
     fast = Fast(models.BPE(vocab=ids, merges=merges, unk_token=pieces[UNK], byte_fallback=True))
-    fast.normalizer = normalizers.Sequence(
-        [
-            normalizers.Replace(Regex(f"[{CONTROL}]"), " "),
-            normalizers.Replace(Regex(f"[{INVISIBLE}]"), ""),
-            normalizers.NFC(),
-            normalizers.Replace(_SPACE, "_"),
-            normalizers.Replace(Regex(f"[{_SPACES}]+"), " "),
-            normalizers.Strip(),
-            normalizers.Replace(" ", _SPACE),
-        ]
-    )
+    fast.normalizer = _normalizer(spelling)
     fast.decoder = decoders.Sequence(
         [
             decoders.ByteFallback(),
             decoders.Fuse(),
             decoders.Replace(_SPACE, " "),
-            decoders.Replace(Regex(f"[{STRAY}]"), " "),
+            decoders.Replace(Regex(f"[{CONTROL}]"), " "),
         ]
     )
     fast.post_processor = processors.TemplateProcessing(single=f"$A {pieces[EOS]}", special_tokens=[(pieces[EOS], EOS)])
     return fast
+
+
+def _normalizer(spelling: Spelling) -> "Normalizer":
+    """Return what writes a line as mtrain does; what has no place in it is left to whoever hands over the line."""
+    from tokenizers import Regex  # noqa: PLC0415  optional
+    from tokenizers.normalizers import NFC, Replace, Sequence, Strip  # noqa: PLC0415
+
+    halves: dict[str, list[tuple[str | Regex, str]]] = {
+        "width": [(chr(code), _text(half)) for code, half in HALF_WIDTH.items()],
+        "quotes": [(chr(code), _text(straight)) for code, straight in STRAIGHT_QUOTES.items()],
+        "dashes": [(Regex(LONG_DASH.pattern), "--"), (Regex(SHORT_DASH.pattern), "-")],
+    }
+    wanted = {name: how for name, how in asdict(spelling).items() if how != "keep"}
+    changes = [change for name, how in wanted.items() if how == "half" for change in halves[name]]
+    others = ", ".join(f"{name} {how}" for name, how in wanted.items() if how != "half")
+    if others:
+        warn(f"the exported tokenizer does not write text as this model reads it ({others}): do that before it")
+    spaces = [Replace(Regex(f"[{_SPACES}]+"), " "), Strip(), Replace(" ", _SPACE)]
+    return Sequence(
+        [
+            Replace(Regex(f"[{CONTROL}]"), " "),
+            Replace(Regex(f"[{INVISIBLE}]"), ""),
+            NFC(),
+            Replace(_SPACE, "_"),
+            *[Replace(found, written) for found, written in changes],
+            NFC(),
+            *spaces,
+        ]
+    )
+
+
+def _text(written: int | str) -> str:
+    return chr(written) if isinstance(written, int) else written
 
 
 def _merges(learnt: list[str]) -> list[tuple[str, str]]:

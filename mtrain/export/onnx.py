@@ -24,7 +24,6 @@ from torch import Tensor, nn
 
 from mtrain.batches.collate import collate_sources
 from mtrain.config.schema import DecodingConfig
-from mtrain.corpus.lines import normalise
 from mtrain.decoding.beam import Beam, beam_search
 from mtrain.decoding.length import length_penalty
 from mtrain.export.target import Runtime, Said, Target, output_bias, position_table
@@ -206,7 +205,7 @@ def _open(folder: Path, bundle: Bundle) -> Runtime:
     def translate(lines: Sequence[str], beam: int, longest: int) -> list[Said]:
         said: list[Said] = []
         for first in range(0, len(lines), _ROWS):
-            ids = [source.encode(normalise(line)) for line in lines[first : first + _ROWS]]
+            ids = [source.encode(line) for line in lines[first : first + _ROWS]]
             steps = _Steps(encoder, decoder, collate_sources(ids).src_BS)
             longest_B = torch.full((len(ids),), longest + 1)
             for (best,) in beam_search(steps, longest_B, Beam(beam, length_penalty("average", 1.0))):

@@ -29,7 +29,8 @@ class Said(NamedTuple):
     score: float
 
 
-# (lines, beam, most tokens of a translation without its end) to translations, by the program that an export is for.
+# (lines as the tokenizer reads them, beam, most tokens of a translation without its end) to translations, by the
+# program that an export is for.
 Runtime = Callable[[Sequence[str], int, int], list[Said]]
 
 

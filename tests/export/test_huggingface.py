@@ -6,7 +6,7 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from mtrain.batches.collate import collate
 from mtrain.config.schema import DecodingConfig
-from mtrain.corpus.lines import normalise
+from mtrain.corpus.spelling import Spelling
 from mtrain.errors import ExportError
 from mtrain.export.huggingface import TARGET
 from mtrain.export.huggingface_tokenizer import write_tokenizers
@@ -76,7 +76,30 @@ def test_ids_and_texts_are_mtrains(joint, separate, sample_lines, tmp_path):
     lines = [*NASTY, *sample_lines["source"], *sample_lines["target"]]
     for folder, tokenizer in folders.items():
         theirs = AutoTokenizer.from_pretrained(folder)
-        expected = [[*tokenizer.encode(normalise(line)), EOS] for line in lines]
+        expected = [[*tokenizer.encode(tokenizer.normalise(line)), EOS] for line in lines]
         assert theirs(lines)["input_ids"] == expected
         texts = theirs.batch_decode(expected, skip_special_tokens=True)
         assert texts == [tokenizer.decode(ids[:-1]) for ids in expected]
+
+
+SPELLINGS = [Spelling("half", "half", "half"), Spelling(quotes="half", script="simplified")]
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS, ids=str)
+def test_ids_are_mtrains_where_lines_are_written_otherwise(spelling, joint, sample_lines, tmp_path, capsys):
+    tokenizer = joint["source"].normalising(spelling)
+    write_tokenizers({"source": tokenizer, "target": tokenizer}, tmp_path)
+    lines = [*NASTY, "Ｆｕｌｌ‐ｗｉｄｔｈ 「quotes」 — “and” dashes―― ｅ\u0301 ￥１。", *sample_lines["source"][:50]]
+    theirs = AutoTokenizer.from_pretrained(tmp_path)(lines)["input_ids"]
+    assert theirs == [[*tokenizer.encode(tokenizer.normalise(line)), EOS] for line in lines]
+    assert ("script simplified" in capsys.readouterr().err) == (spelling.script == "simplified")
+
+
+def test_tags_are_no_text(joint, tmp_path):
+    tokenizer = joint["source"].with_tags(["news"])
+    write_tokenizers({"source": tokenizer, "target": tokenizer}, tmp_path)
+    theirs = AutoTokenizer.from_pretrained(tmp_path)
+    assert len(theirs) == tokenizer.vocabulary_size
+    lines = ["<news> 新闻", "<news>", "<news>\u2581"]
+    assert theirs(lines)["input_ids"] == [[*tokenizer.encode(tokenizer.normalise(line)), EOS] for line in lines]
+    assert theirs.decode([tokenizer.tags["news"], *tokenizer.encode("新闻")], skip_special_tokens=True) == "新闻"
