@@ -17,6 +17,7 @@ OWN_DATA = ["data/own-data.md", "data/own-data.zh.md"]
 QUICK = {
     "fit": "--set training.max_updates=2 --set training.cooldown=0 --set training.validate_pairs=2",
     "translate": "--set decoding.beam=1 --set decoding.max_length_factor=1 --set decoding.max_length_extra=1",
+    "export": "--set decoding.beam=1 --set decoding.max_length_factor=0.1 --set decoding.max_length_extra=5",
     "bleu": "--set decoding.beam=1 --set decoding.max_length_factor=1 --set decoding.max_length_extra=1",
 }
 
@@ -38,7 +39,7 @@ def readme(request, root):
 @pytest.mark.parametrize("pages", [LANGUAGES, OWN_DATA])
 def test_both_languages_have_the_same_commands_settings_and_outline(root, pages):
     english, chinese = ((root / name).read_text("utf-8") for name in pages)
-    for language in ("bash", "yaml", "text"):
+    for language in ("bash", "yaml", "text", "python"):
         assert blocks(english, language) == blocks(chinese, language)
     for mark in (r"^#+ ", r"^\|", r"^\d\. ", r"^- "):
         assert len(re.findall(mark, english, re.MULTILINE)) == len(re.findall(mark, chinese, re.MULTILINE))
@@ -101,9 +102,9 @@ def test_every_mtrain_command_runs(root, tmp_path):
     for command in ran:
         done = subprocess.run(command, shell=True, cwd=tmp_path, env=environment, capture_output=True, check=False)
         assert done.returncode == 0, f"{command}\n{done.stderr.decode()}"
-    (program,) = blocks(text, "python")
-    python = [sys.executable, "-c", program]
-    done = subprocess.run(python, cwd=tmp_path, env=environment, capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr.decode()
+    for program in blocks(text, "python"):
+        python = [sys.executable, "-c", program]
+        done = subprocess.run(python, cwd=tmp_path, env=environment, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr.decode()
     assert (tmp_path / "translations.en").read_text("utf-8").count("\n") == 500
     assert Path(tmp_path / "runs" / "my" / "scores.json").is_file()
