@@ -1,6 +1,7 @@
 """Each form of parallel text is read as it stands, and each thing wrong with it is said where it is."""
 
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -307,3 +308,16 @@ def test_hub_missing_column(hub: Path, read: Reader) -> None:
 def test_counting_lines_and_reading_them_agree(tmp_path: Path, content: str) -> None:
     file = write(tmp_path, "a.txt", content)
     assert count_lines(file) == len(list(read_lines(file)))
+
+
+def test_a_parquet_file_is_not_kept_in_memory(tmp_path: Path) -> None:
+    file = tmp_path / "train.parquet"
+    draw = random.Random(1)
+    groups = [[draw.randbytes(500).hex() for _ in range(1000)] for _ in range(20)]
+    with pq.ParquetWriter(file, pa.schema([("zh", pa.string()), ("en", pa.string())])) as writer:
+        for texts in groups:
+            writer.write_table(pa.table({"zh": texts, "en": texts}))
+    before, most = pa.total_allocated_bytes(), 0
+    for _ in read_pairs(CorpusConfig(root=str(tmp_path), train=("train.parquet",)), "train"):
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert most < file.stat().st_size / 4
