@@ -12,7 +12,10 @@ from pathlib import Path
 from mtrain.config.load import change_decoding, load_config
 from mtrain.config.schema import DecodingConfig
 from mtrain.corpus.sources import SIDES
+from mtrain.decoding.glossary import Glossary
+from mtrain.decoding.glossary_search import GlossarySearch, check_glossary
 from mtrain.decoding.scoring import PairScore, score_pairs
+from mtrain.decoding.search import Search, Searching
 from mtrain.decoding.translation import Translation
 from mtrain.decoding.translator import Translator
 from mtrain.errors import ExportError, InputError
@@ -34,8 +37,8 @@ def _nobody(_: int) -> None:
 class LoadedModel:
     """A trained model, or several with the same vocabularies that work together, and how they translate.
 
-    An export, which has no models of mtrain's, translates by its `engine`; alignments and scores of given pairs are not
-    to be had from it.
+    An export, which has no models of mtrain's, translates by its `engine`; alignments, scores of given pairs and
+    glossaries are not to be had from it. `glossary` says how some terms are to be translated, see `with_glossary`.
     """
 
     models: Sequence[Transformer]
@@ -44,6 +47,18 @@ class LoadedModel:
     source_language: str
     target_language: str
     engine: Engine | None = None
+    glossary: Glossary | None = None
+
+    def with_glossary(self, terms: Mapping[str, str | Sequence[str]]) -> "LoadedModel":
+        """Return the same model, to translate each of these source terms in the way, or any of the ways, given for it.
+
+        `terms` of its translations tell which of them a line has, and how often they are obeyed.
+        Raises: InputError for an empty term, and for an export.
+        """
+        if self.engine:
+            raise InputError("an export does not obey a glossary; load the model that it was made of")
+        ways = {source: [to] if isinstance(to, str) else to for source, to in terms.items()}
+        return replace(self, glossary=Glossary(ways, self.tokenizers))
 
     def translate(
         self,
@@ -68,9 +83,12 @@ class LoadedModel:
         _check_each_has_one(lines, "prefixes", prefixes)
         _check_each_has_one(lines, "tags", tags)
         changed = self._changed(decoding)
-        search = self.engine.search(changed) if self.engine else None
+        search = self._search(changed)
         translator = Translator(self.models, self.tokenizers, changed, self.target_language, search)
-        return translator.translate(lines, progress, nbest, prefixes, alignment and not self.engine, tags)
+        translations = translator.translate(lines, progress, nbest, prefixes, alignment and not self.engine, tags)
+        if self.glossary is None:
+            return translations
+        return [replace(found, terms=self.glossary.compare(found.source, found.text)) for found in translations]
 
     def score(
         self,
@@ -92,6 +110,15 @@ class LoadedModel:
             raise InputError(f"there are {len(sources)} sources and {len(targets)} targets: they go in pairs")
         _check_each_has_one(sources, "tags", tags)
         return score_pairs(self.models, self.tokenizers, self._changed(decoding), (sources, targets), progress, tags)
+
+    def _search(self, config: DecodingConfig) -> Searching | None:
+        """Return the search of the engine, or one that obeys the glossary; None: the model's own."""
+        if self.engine:
+            return self.engine.search(config)
+        if self.glossary is None:
+            return None
+        check_glossary(config)
+        return GlossarySearch(Search(self.models, config), self.glossary, self.tokenizers, self.target_language)
 
     def _changed(self, changes: Mapping[str, Setting]) -> DecodingConfig:
         changed = change_decoding(self.decoding, changes)

@@ -154,6 +154,9 @@ def translate(
     prefixes: Annotated[
         Path | None, typer.Option("--prefixes", metavar="FILE", help="What each translation has to begin with.")
     ] = None,
+    glossary: Annotated[
+        Path | None, typer.Option("--glossary", metavar="FILE", help="Terms: source, tab, how it is to be translated.")
+    ] = None,
     tag: TagOption = "",
     unbuffered: Annotated[
         bool, typer.Option("--unbuffered", help="Write each line before the next one is read, as in a dialogue.")
@@ -174,7 +177,7 @@ def translate(
     Examples:
       echo 今天天气很好。 | mtrain translate
       mtrain translate news.zh --output news.en --config zh-en-small --set decoding.beam=1
-      mtrain translate chapters --output translated
+      mtrain translate chapters --output translated --glossary names.tsv
       mtrain translate --interactive
     """
     with errors_in_one_line(debug):
@@ -183,7 +186,7 @@ def translate(
         from mtrain.commands.translate import Wanted
         from mtrain.commands.translate import translate as run_translate
 
-        wanted = Wanted(output, nbest, scores, alignment, report, prefixes, tag, unbuffered, engine)
+        wanted = Wanted(output, nbest, scores, alignment, report, prefixes, tag, unbuffered, engine, glossary)
         (converse if interactive else run_translate)(settings, files or [], model or [], wanted)
 
 

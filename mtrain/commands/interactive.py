@@ -3,10 +3,9 @@
 import contextlib
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from mtrain.commands.translate import Wanted, open_run
+from mtrain.commands.translate import Wanted, open_wanted
 from mtrain.config.schema import Config
 from mtrain.console import say
 from mtrain.decoding.inputs import STDIN, read_all
@@ -19,9 +18,10 @@ _CANDIDATES = 3
 
 def converse(config: Config, given: Sequence[Path], folders: Sequence[Path], wanted: Wanted) -> None:
     """Answer each line from the terminal, or from a pipe, with its best candidates, until there are no more."""
-    if given or wanted != replace(Wanted(), nbest=wanted.nbest, tag=wanted.tag, engine=wanted.engine):
-        raise InputError("--interactive answers what you type; it takes --nbest, --tag and --engine only")
-    model = open_run(config, folders, wanted.engine)
+    allowed = Wanted(nbest=wanted.nbest, tag=wanted.tag, engine=wanted.engine, glossary=wanted.glossary)
+    if given or wanted != allowed:
+        raise InputError("--interactive answers what you type; it takes --nbest, --tag, --engine and --glossary only")
+    model = open_wanted(config, folders, wanted)
     nbest = wanted.nbest or min(_CANDIDATES, config.decoding.beam)
     say(f"{model.source_language} to {model.target_language}; Ctrl-D ends")
     for line in _typed():

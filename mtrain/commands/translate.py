@@ -14,9 +14,11 @@ from mtrain.batches.store import Prepared, open_prepared
 from mtrain.config.schema import Config
 from mtrain.console import progress_bar, warn
 from mtrain.corpus.sources import Split, tags
+from mtrain.decoding.glossary import read_terms
+from mtrain.decoding.glossary_search import check_glossary
 from mtrain.decoding.inputs import STDIN, Line, count_all, find_texts, read_all, with_prefixes
 from mtrain.decoding.outputs import each_in_its_place, find_outputs
-from mtrain.decoding.report import Flagged, output_lines, record
+from mtrain.decoding.report import Flagged, Obeyed, output_lines, record
 from mtrain.decoding.translation import Translation, pharaoh
 from mtrain.decoding.translator import check_candidates
 from mtrain.errors import ExportError, InputError
@@ -36,7 +38,7 @@ class Wanted:
 
     `output` is a file, or a folder for a file each; `nbest` candidates of each line (0: the best, as a plain line);
     `scores` before the text; files for alignments and for records of all that is known; a file of what each translation
-    has to begin with; the tag of all lines; the engine that computes.
+    has to begin with; the tag of all lines; the engine that computes; a file of terms and their translations.
     """
 
     output: Path | None = None
@@ -48,6 +50,7 @@ class Wanted:
     tag: str = ""
     unbuffered: bool = False
     engine: EngineName = "pytorch"
+    glossary: Path | None = None
 
 
 class _Asked(NamedTuple):
@@ -68,8 +71,7 @@ def translate(config: Config, given: Sequence[Path], folders: Sequence[Path], wa
     outputs = find_outputs(given, texts, wanted.output)
     lines = with_prefixes(read_all(texts), wanted.prefixes) if wanted.prefixes else read_all(texts)
     lines = (line._replace(tag=wanted.tag) for line in lines)
-    _check_engine(wanted)
-    model = open_run(config, folders, wanted.engine)
+    model = open_wanted(config, folders, wanted)
     asked = _Asked(max(1, wanted.nbest), wanted.alignment is not None, 1 if wanted.unbuffered else _LINES_AT_ONCE)
     with ExitStack() as stack:
         alignment = stack.enter_context(replaced_when_done(wanted.alignment)) if wanted.alignment else None
@@ -127,10 +129,19 @@ def open_run(config: Config, folders: Sequence[Path], engine: EngineName = "pyto
     return open_export(folder, config.decoding, config.run.device, config.run.threads)
 
 
-def _check_engine(wanted: Wanted) -> None:
-    for option in ("alignment", "prefixes"):
+def open_wanted(config: Config, folders: Sequence[Path], wanted: Wanted) -> LoadedModel:
+    """Return what `open_run` returns for the engine that is wanted, with the terms of the glossary that is.
+
+    Raises: InputError, before a model is read, where these do not go together or the glossary cannot be used.
+    """
+    for option in ("alignment", "prefixes", "glossary"):
         if wanted.engine != "pytorch" and getattr(wanted, option):
             raise InputError(f"--{option} is not to be had from --engine {wanted.engine}; leave one of the two out")
+    if wanted.glossary is None:
+        return open_run(config, folders, wanted.engine)
+    check_glossary(config.decoding)
+    terms = read_terms(wanted.glossary)
+    return open_run(config, folders, wanted.engine).with_glossary(terms)
 
 
 def _check_origin(config: Config, prepared: Prepared) -> None:
@@ -147,7 +158,7 @@ def _translate(
 ) -> Iterator[tuple[Line, Translation]]:
     """Yield each line with its translation, and say at the end which ones deserve a look."""
     done = 0
-    flagged = Flagged()
+    flagged, obeyed = Flagged(), Obeyed()
     with progress_bar("translate", total, "line") as bar:
         for window, error in _windows(lines, asked.lines_at_once):
             translations = model.translate(
@@ -162,10 +173,13 @@ def _translate(
             bar.update(done - bar.n)
             for line, translation in zip(window, translations, strict=True):
                 flagged.note(translation, line.place)
+                obeyed.note(translation, line.place)
                 yield line, translation
             if error is not None:
                 raise error
     flagged.tell()
+    if model.glossary:
+        obeyed.tell()
 
 
 def _windows(lines: Iterator[Line], at_once: int) -> Iterator[tuple[list[Line], InputError | None]]:

@@ -5,6 +5,7 @@ A hypothesis that ends takes its place in the beam with it, so that a sentence w
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -41,6 +42,46 @@ class Beam:
     coverage: float = 0.0
 
 
+class Chosen(NamedTuple):
+    """The hypotheses to go on with: their log-probabilities, what each one goes on from, and its new token."""
+
+    scores_BN: Tensor
+    parents_BN: Tensor
+    tokens_BN: Tensor
+
+
+class Choice(Protocol):
+    """Chooses which continuations stay in the beam."""
+
+    def __call__(self, scores_BNV: Tensor, which_B: Tensor, places_B: Tensor) -> Chosen:
+        """Choose among all continuations of the open sentences `which_B`, which have so many places left.
+
+        A score of minus infinity is a free place.
+        """
+
+    def worth(self, scores_BN: Tensor, penalty_B1: Tensor, which_B: Tensor) -> Tensor:
+        """Return by what hypotheses are compared that end, given their scores and the length penalties in these."""
+
+
+class Likeliest:
+    """The likeliest ones, as many as there are places left."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+
+    def __call__(self, scores_BNV: Tensor, which_B: Tensor, places_B: Tensor) -> Chosen:  # noqa: ARG002
+        """Choose the likeliest ones, whatever they go on from."""
+        all_BM = scores_BNV.flatten(1)
+        scores_BN, index_BN = all_BM.topk(min(self._width, all_BM.size(1)), dim=1)
+        rank_N = torch.arange(scores_BN.size(1), device=scores_BN.device)
+        scores_BN = scores_BN.masked_fill(rank_N >= places_B[:, None], NEVER)
+        return Chosen(scores_BN, index_BN // scores_BNV.size(2), index_BN % scores_BNV.size(2))
+
+    def worth(self, scores_BN: Tensor, penalty_B1: Tensor, which_B: Tensor) -> Tensor:  # noqa: ARG002
+        """Compare by the scores themselves."""
+        return scores_BN
+
+
 @dataclass
 class _Open:
     """The sentences still being searched. Shapes: which, places: B; scores: BN; tokens: BNT."""
@@ -56,50 +97,57 @@ class _Open:
 
 
 class _Ended:
-    """The best hypotheses of each sentence that have ended, best first; a score of minus infinity is a free place."""
+    """The worthiest hypotheses of each sentence that have ended, best first; minus infinity is a free place."""
 
     def __init__(self, sentences: int, best: int, longest: int, device: torch.device) -> None:
-        self.scores_BN = torch.full((sentences, best), NEVER, device=device)
-        self._sums_BN = torch.full((sentences, best), NEVER, device=device)
+        self.worth_BN = torch.full((sentences, best), NEVER, device=device)
+        self._scores_BN, self._sums_BN = self.worth_BN.clone(), self.worth_BN.clone()
         self._tokens_BNT = torch.full((sentences, best, longest), EOS, device=device)
 
-    def take_in(self, which_B: Tensor, scores_BN: Tensor, sums_BN: Tensor, tokens_BNT: Tensor) -> None:
-        """Let hypotheses of the sentences `which_B` compete for the places, by score; minus infinity: it has not ended.
+    def take_in(
+        self, which_B: Tensor, worth_BN: Tensor, scores_BN: Tensor, sums_BN: Tensor, tokens_BNT: Tensor
+    ) -> None:
+        """Let hypotheses of the sentences `which_B` compete for the places; a worth of minus infinity is none.
 
         `sums_BN` are their log-probabilities.
         """
-        best, length = self.scores_BN.size(1), tokens_BNT.size(2)
+        best, length = self.worth_BN.size(1), tokens_BNT.size(2)
         padded_BNT = torch.full((*scores_BN.shape, self._tokens_BNT.size(2)), EOS, device=scores_BN.device)
         padded_BNT[:, :, :length] = tokens_BNT
-        rivals_BN = torch.cat((self.scores_BN[which_B], scores_BN), dim=1)
-        winners_BN, index_BN = rivals_BN.topk(best, dim=1)
-        all_BNT = torch.cat((self._tokens_BNT[which_B], padded_BNT), dim=1)
-        self.scores_BN[which_B] = winners_BN
+        rivals_BN = torch.cat((self.worth_BN[which_B], worth_BN), dim=1)
+        self.worth_BN[which_B], index_BN = rivals_BN.topk(best, dim=1)
+        self._scores_BN[which_B] = torch.cat((self._scores_BN[which_B], scores_BN), dim=1).gather(1, index_BN)
         self._sums_BN[which_B] = torch.cat((self._sums_BN[which_B], sums_BN), dim=1).gather(1, index_BN)
+        all_BNT = torch.cat((self._tokens_BNT[which_B], padded_BNT), dim=1)
         self._tokens_BNT[which_B] = all_BNT.gather(1, index_BN[:, :, None].expand(-1, -1, all_BNT.size(2)))
 
     def hypotheses(self, longest_B: Tensor) -> list[list[Hypothesis]]:
         """Return those of each sentence; at least one, if only an empty one."""
         found = []
-        columns = (self._tokens_BNT.tolist(), self.scores_BN.tolist(), self._sums_BN.tolist(), longest_B.tolist())
-        for tokens_of, scores, sums, longest in zip(*columns, strict=True):
+        columns = (self._tokens_BNT, self.worth_BN, self._scores_BN, self._sums_BN, longest_B)
+        for tokens_of, worths, scores, sums, longest in zip(*(column.tolist() for column in columns), strict=True):
             ended = [
                 Hypothesis(tokens[: tokens.index(EOS)], score, sum_, tokens.index(EOS) + 1 >= longest)
-                for tokens, score, sum_ in zip(tokens_of, scores, sums, strict=True)
-                if score > NEVER
+                for tokens, worth, score, sum_ in zip(tokens_of, worths, scores, sums, strict=True)
+                if worth > NEVER
             ]
             found.append(ended or [Hypothesis([], NEVER, NEVER, cut=True)])
         return found
 
 
-def beam_search(steps: Steps, longest_B: Tensor, beam: Beam, rules: Sequence[Rule] = ()) -> list[list[Hypothesis]]:
+def beam_search(
+    steps: Steps, longest_B: Tensor, beam: Beam, rules: Sequence[Rule] = (), choice: Choice | None = None
+) -> list[list[Hypothesis]]:
     """Return each sentence's best hypotheses, best first, at most `longest_B` tokens long, EOS included.
+
+    `choice` says which continuations stay in the beam: the likeliest, where nothing else is given.
 
     A sentence is done when none of its open hypotheses can win any more: their log-probability only falls, so that
     even at the longest length allowed, where the penalty divides most, they would stay behind. (The coverage penalty
     only lowers a score.)
     """
     sentences, device = longest_B.numel(), longest_B.device
+    choice = choice or Likeliest(beam.width)
     rules = [*rules, EndBetween(torch.zeros_like(longest_B), longest_B)]
     ended = _Ended(sentences, beam.best, int(longest_B.max()) + 1, device)
     open_ = _Open(
@@ -112,13 +160,16 @@ def beam_search(steps: Steps, longest_B: Tensor, beam: Beam, rules: Sequence[Rul
         log_probabilities_BNV = steps.log_probabilities(open_.tokens_BNT[:, :, -1])
         for rule in rules:
             rule(log_probabilities_BNV, open_.tokens_BNT, open_.which_B)
-        parents_BN = _extend(open_, log_probabilities_BNV, beam.width)
-        scores_BN = open_.scores_BN / beam.penalty(torch.tensor(length)).item()
+        scores_BNV = open_.scores_BN[:, :, None] + log_probabilities_BNV
+        parents_BN = _extend(open_, choice(scores_BNV, open_.which_B, open_.places_B))
+        penalty_11 = beam.penalty(torch.tensor([[length]], device=device))
+        scores_BN = open_.scores_BN / penalty_11
         if beam.coverage:
             scores_BN = scores_BN + beam.coverage * steps.coverage_BN().gather(1, parents_BN)
-        _take_out_ended(open_, ended, scores_BN)
-        bound_B = open_.scores_BN.amax(1) / beam.penalty(longest_B[open_.which_B])
-        going_on = (bound_B > ended.scores_BN[open_.which_B].amin(1)).nonzero()[:, 0]
+        _take_out_ended(open_, ended, scores_BN, choice.worth(scores_BN, penalty_11, open_.which_B))
+        penalty_B1 = beam.penalty(longest_B[open_.which_B])[:, None]
+        bound_BN = choice.worth(open_.scores_BN / penalty_B1, penalty_B1, open_.which_B)
+        going_on = (bound_BN.amax(1) > ended.worth_BN[open_.which_B].amin(1)).nonzero()[:, 0]
         if going_on.numel() == 0:
             break
         open_.select(going_on)
@@ -126,26 +177,22 @@ def beam_search(steps: Steps, longest_B: Tensor, beam: Beam, rules: Sequence[Rul
     return ended.hypotheses(longest_B)
 
 
-def _extend(open_: _Open, log_probabilities_BNV: Tensor, width: int) -> Tensor:
-    """Put the best continuations, as many as there are places left, into `open_`; return their parents_BN."""
-    vocabulary = log_probabilities_BNV.size(-1)
-    candidates = (open_.scores_BN[:, :, None] + log_probabilities_BNV).flatten(1)
-    scores_BN, index_BN = candidates.topk(min(width, candidates.size(1)), dim=1)
-    parents_BN, token_BN = index_BN // vocabulary, index_BN % vocabulary
-    rank_N = torch.arange(scores_BN.size(1), device=scores_BN.device)
-    open_.scores_BN = scores_BN.masked_fill(rank_N >= open_.places_B[:, None], NEVER)
+def _extend(open_: _Open, chosen: Chosen) -> Tensor:
+    """Put the chosen continuations into `open_`; return their parents_BN."""
+    open_.scores_BN, parents_BN, token_BN = chosen
     history_BNT = open_.tokens_BNT.gather(1, parents_BN[:, :, None].expand(-1, -1, open_.tokens_BNT.size(2)))
     open_.tokens_BNT = torch.cat((history_BNT, token_BN[:, :, None]), dim=2)
     return parents_BN
 
 
-def _take_out_ended(open_: _Open, ended: _Ended, scores_BN: Tensor) -> None:
+def _take_out_ended(open_: _Open, ended: _Ended, scores_BN: Tensor, worth_BN: Tensor) -> None:
     """Take hypotheses that end here out of the beam, with their final scores, and their places with them."""
     ended_BN = (open_.tokens_BNT[:, :, -1] == EOS) & (open_.scores_BN > NEVER)
     rows = ended_BN.any(1).nonzero()[:, 0]
     if rows.numel() == 0:
         return
-    final_BN = scores_BN.masked_fill(~ended_BN, NEVER)
-    ended.take_in(open_.which_B[rows], final_BN[rows], open_.scores_BN[rows], open_.tokens_BNT[rows, :, 1:])
+    worth_BN = worth_BN.masked_fill(~ended_BN, NEVER)
+    tokens_BNT = open_.tokens_BNT[rows, :, 1:]
+    ended.take_in(open_.which_B[rows], worth_BN[rows], scores_BN[rows], open_.scores_BN[rows], tokens_BNT)
     open_.places_B = open_.places_B - ended_BN.sum(1)
     open_.scores_BN = open_.scores_BN.masked_fill(ended_BN, NEVER)

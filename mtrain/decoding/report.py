@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping
 
 from mtrain.console import say, warn
+from mtrain.decoding.glossary import Met
 from mtrain.decoding.translation import FLAGS, Translation, pharaoh
 
 _PLACES_NAMED = 8
@@ -36,6 +37,11 @@ def record(translation: Translation, place: str) -> str:
         known["source_pieces"] = list(translation.pieces)
         known["translation_pieces"] = list(translation.candidates[0].pieces)
         known["alignment"] = pharaoh(translation.alignment)
+    if translation.terms is not None:
+        known["glossary"] = [
+            {"term": met.source, "targets": list(met.targets), "met": met.times, "obeyed": met.said}
+            for met in translation.terms
+        ]
     return json.dumps(known, ensure_ascii=False) + "\n"
 
 
@@ -44,6 +50,7 @@ def answer(translation: Translation) -> str:
     lines = [f"{candidate.score:8.3f}  {candidate.text}" for candidate in translation.candidates]
     if translation.flags:
         lines.append(f"   flags  {', '.join(translation.flags)}")
+    lines += [f"  missed  {_rule(met)}" for met in translation.terms or () if met.missed]
     return "\n".join(lines)
 
 
@@ -90,3 +97,35 @@ class Flagged:
         lines = "1 line" if self._lines == 1 else f"{self._lines:,} lines"
         say(f"{lines} translated in {seconds:,.1f} s, {self._lines / max(seconds, 1e-9):,.1f} a second")
         self._places.tell()
+
+
+class Obeyed:
+    """How often a glossary's terms were met in a whole input, and where they were missed."""
+
+    def __init__(self) -> None:
+        self._lines = self._met = self._missed = 0
+        self._named: list[str] = []
+
+    def note(self, translation: Translation, place: str) -> None:
+        """Count a line in; the first few that miss a term are named."""
+        terms = translation.terms or ()
+        self._lines += bool(terms)
+        self._met += sum(met.times for met in terms)
+        self._missed += sum(met.missed for met in terms)
+        missed = [f"{place} {_rule(met)}" for met in terms if met.missed]
+        self._named += missed[: _PLACES_NAMED - len(self._named)]
+
+    def tell(self) -> None:
+        """Say how many terms were met, obeyed and missed."""
+        terms = "1 term" if self._met == 1 else f"{self._met:,} terms"
+        lines = "1 line" if self._lines == 1 else f"{self._lines:,} lines"
+        told = f"glossary: {terms} met in {lines}; {self._met - self._missed:,} obeyed, {self._missed:,} missed"
+        if self._missed:
+            more = ", ..." if self._missed > len(self._named) else ""
+            warn(f"{told}: {', '.join(self._named)}{more}")
+        else:
+            say(told)
+
+
+def _rule(met: Met) -> str:
+    return f"{met.source} → {' | '.join(met.targets)}"

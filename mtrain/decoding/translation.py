@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mtrain.decoding.flags import text_flags
+from mtrain.decoding.glossary import Met
 
 # A translation with fewer tokens than this share of its source's is short, if the source has as many as that.
 _SHORT_SHARE, _SHORT_FROM = 0.3, 8
@@ -44,6 +45,7 @@ class Translation:
     tokens; `parts` is above 1 where the input was too long and translated in pieces; `spelt` are the characters of the
     input that have no piece in the vocabulary; `flags` are the keys of `FLAGS` that apply to the best candidate.
     `alignment`, where it was asked for, has the place of a source piece and of a piece of the best candidate in pairs.
+    `terms`, where there is a glossary, are those of it that the source has.
     """
 
     source: str
@@ -53,6 +55,7 @@ class Translation:
     spelt: str
     flags: tuple[str, ...]
     alignment: tuple[tuple[int, int], ...] | None = None
+    terms: tuple[Met, ...] | None = None
 
     @property
     def text(self) -> str:
