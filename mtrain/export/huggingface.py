@@ -156,7 +156,8 @@ def _generation(decoding: DecodingConfig) -> "GenerationConfig":
     longest = int(decoding.max_source_tokens * decoding.max_length_factor) + decoding.max_length_extra
     return GenerationConfig(
         num_beams=decoding.beam,
-        length_penalty=decoding.length_penalty,
+        # Greedy search compares no lengths, and a penalty beside it is refused.
+        length_penalty=decoding.length_penalty if decoding.beam > 1 else 1.0,
         max_length=min(longest, POSITIONS),
         pad_token_id=PAD,
         bos_token_id=BOS,

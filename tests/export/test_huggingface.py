@@ -58,6 +58,12 @@ def test_loading_and_saving_again_changes_nothing(make_bundle, pairs, tmp_path):
     assert torch.equal(once, twice)
 
 
+def test_a_model_that_searches_greedily_is_written_as_any_other(make_bundle, tmp_path):
+    TARGET.write(make_bundle(norm_position="post"), DecodingConfig(beam=1, length_penalty=0.6), "", tmp_path)
+    greedy = AutoModelForSeq2SeqLM.from_pretrained(tmp_path).generation_config
+    assert (greedy.num_beams, greedy.length_penalty) in ((1, 1.0), (None, None))
+
+
 NASTY = [
     "“你好，世界！”　他说：Ａ１２３？",
     " spaces  on\tall sides　",
