@@ -58,7 +58,8 @@ class EngineSearch:
         _refuse(config)
         self._engine = engine
         self._config = config
-        self._penalty = length_penalty(config.length_normalization, config.length_penalty)
+        penalty = length_penalty(config.length_normalization, config.length_penalty)
+        self._penalties = penalty(torch.arange(POSITIONS + _LIMITS_STEP)).tolist()
         # With none at all the engine would end the search at the first translation.
         self._exponent = max(config.length_penalty, 1e-6)
 
@@ -71,12 +72,13 @@ class EngineSearch:
         config, lengths = self._config, torch.tensor([len(ids) + 1 for ids in sources])
         longest_B = longest_translation(lengths, config.max_length_factor, config.max_length_extra)
         rounded_B = (longest_B / _LIMITS_STEP).ceil().long() * _LIMITS_STEP
-        groups = {most: (rounded_B == most).nonzero()[:, 0].tolist() for most in set(rounded_B.tolist())}
+        limits = sorted(set(rounded_B.tolist()), reverse=True)
+        groups = {most: (rounded_B == most).nonzero()[:, 0].tolist() for most in limits}
         asked = {most: self._ask([sources[i] for i in some], most) for most, some in groups.items()}
         found: dict[int, list[Hypothesis]] = {}
         for most, some in groups.items():
             for i, answer in zip(some, asked[most], strict=True):
-                found[i] = self._ranked(answer.result(), most)[:best]
+                found[i] = self._ranked(answer.result(), most, best)
             progress(len(some))
         return [found[i] for i in range(len(sources))]
 
@@ -98,16 +100,19 @@ class EngineSearch:
         )
         return answers
 
-    def _ranked(self, result: Any, longest: int) -> list[Hypothesis]:
-        hypotheses = []
+    def _ranked(self, result: Any, longest: int, best: int) -> list[Hypothesis]:
+        found = []
         for pieces, score in zip(result.hypotheses, result.scores, strict=True):
             cut = len(pieces) + 1 >= longest
             length = len(pieces) + (not cut)
             log_probability = score * length**self._exponent
-            tokens = [self._engine.target_ids[piece] for piece in pieces]
-            penalty = float(self._penalty(torch.tensor(length)))
-            hypotheses.append(Hypothesis(tokens, log_probability / penalty, log_probability, cut))
-        return sorted(hypotheses, key=lambda hypothesis: -hypothesis.score)
+            found.append((log_probability / self._penalties[length], log_probability, cut, pieces))
+        found.sort(key=lambda one: -one[0])
+        ids = self._engine.target_ids
+        return [
+            Hypothesis([ids[piece] for piece in pieces], score, log_probability, cut)
+            for score, log_probability, cut, pieces in found[:best]
+        ]
 
 
 def _refuse(config: DecodingConfig) -> None:

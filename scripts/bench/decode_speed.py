@@ -4,7 +4,7 @@
 
 mtrain in PyTorch, Hugging Face's `generate`, CTranslate2 called directly in fp32 and int8, and mtrain with
 --engine ctranslate2 translate the same sentences, tokenising included, beam 4. They take turns (A B C A B C …) with
-125 sentences each, so that a machine that changes its speed changes it for all; each lives in a process of its own.
+250 sentences each, so that a machine that changes its speed changes it for all; each lives in a process of its own.
 The weights are exported first. Printed for each: sentences per second, how many times as fast it is as Hugging Face
 with one sentence and with 32 at a time, and as CTranslate2 in the same numbers (turn by turn, the median); and BLEU,
 where references are given.
@@ -27,7 +27,7 @@ from mtrain.config.load import load_config
 from mtrain.console import table
 from mtrain.evaluation.metrics import score
 
-TURN = 125
+TURN = 250
 EXPORTS = (("huggingface", ""), ("ctranslate2", ""), ("ctranslate2", "int8"))
 
 
