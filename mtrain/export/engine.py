@@ -37,7 +37,8 @@ class Engine:
         from ctranslate2 import Translator  # noqa: PLC0415  optional
 
         # As in mtrain's own search, batches side by side are faster than each by all threads.
-        self.translator = Translator(str(folder), device=device, inter_threads=threads, intra_threads=1)
+        workers = threads if device == "cpu" else 1
+        self.translator = Translator(str(folder), device=device, inter_threads=workers, intra_threads=1)
         self.source_pieces = tokenizers["source"].all_pieces()
         self.target_ids = {piece: id_ for id_, piece in enumerate(tokenizers["target"].all_pieces())}
 
