@@ -231,7 +231,7 @@ def _introduce(config: Config, training: Training, state: TrainingState, machine
         f"{config.run.folder}: {parameters / 1e6:.1f} M parameters, {len(stream):,} training pairs in "
         f"{stream.epoch_length(0):,} batches an epoch, on {machine}"
     )
-    weights = [f"{one.name or ', '.join(one.files)} {one.weight:g}" for one in entries(config.corpus, "train")]
+    weights = [f"{one.title} {one.weight:g}" for one in entries(config.corpus, "train")]
     if len(weights) > 1:
         say(f"how often an epoch sees the pairs of each corpus: {'; '.join(weights)}")
     if stream.left_out:

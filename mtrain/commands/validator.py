@@ -66,7 +66,7 @@ def some_of_dev(config: Config, prepared: Prepared, count: int) -> tuple[list[st
 def _batches(config: Config, prepared: Prepared) -> dict[str, list[Batch]]:
     """Return the batches of each corpus of dev, by its name."""
     examples, numbers = prepared.examples("dev"), prepared.corpora("dev")
-    names = [one.name or ", ".join(one.files) for one in entries(config.corpus, "dev")] or ["dev"]
+    names = [one.title for one in entries(config.corpus, "dev")] or ["dev"]
     rows = {name: np.flatnonzero(numbers == number) for number, name in enumerate(names)}
     return {name: fixed_batches(examples, config.batches.max_tokens_per_batch, rows[name]) for name in names}
 

@@ -33,6 +33,11 @@ class OneCorpus:
     tag: str = option("", "Put before its sources as a symbol of its own, as `mtrain translate --tag` does; empty: none.")
     settings: dict[str, Any] = field(default_factory=dict, metadata={"help": "Settings of corpus that are others here."})
 
+    @property
+    def title(self) -> str:
+        """What people are told it is called."""
+        return self.name or ", ".join(self.files)
+
     def as_written(self) -> dict[str, Any]:
         """Return what one writes into the YAML for it."""
         said = {"name": self.name, "weight": self.weight, "tag": self.tag}

@@ -162,7 +162,7 @@ def _read(corpus: CorpusConfig, split: Split, number: int, one: OneCorpus) -> Pa
     found = [_rows(item, settings, split) for item in find_items(settings, one.files, f"corpus.{split}")]
     totals = [total for total, _ in found if total is not None]
     total = sum(totals) if len(totals) == len(found) else None
-    name = one.name or ", ".join(one.files)
+    name = one.title
     return Pairs(f"corpus.{split}", name, number, total, chain.from_iterable(rows for _, rows in found))
 
 

@@ -190,7 +190,7 @@ class _Steps:
         self._read, self._said = ([array[:, rows] for array in pair] for pair in (self._read, self._said))
 
     def coverage_BN(self) -> Tensor:
-        """Attention stays inside the graph; the check does not ask."""
+        """Attention stays inside the graph; `check` searches without a coverage penalty, so nobody asks."""
         raise NotImplementedError
 
 
