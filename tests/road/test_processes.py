@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -121,7 +122,9 @@ def test_a_launcher_asked_to_end_lets_them_save(digits, load, distributed):
     assert two.returncode != 0
     assert errors.count("stopped by SIGTERM after update") >= 1
     assert "Traceback" not in errors.partition("stopped by SIGTERM")[0]
-    assert list((file.parent / "run" / "checkpoints").glob("passing-*"))
+    # Where that update was the best of those validated, its checkpoint is a regular one.
+    update = int(re.search(r"stopped by SIGTERM after update ([\d,]+)", errors)[1].replace(",", ""))
+    assert list((file.parent / "run" / "checkpoints").glob(f"*-{update:08d}"))
 
 
 def test_micro_batches_that_cannot_be_shared_evenly_are_a_mistake(digits, load):
