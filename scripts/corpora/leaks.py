@@ -39,9 +39,7 @@ class HeldOut:
 
         Held-out sources of less than eight characters are too short to be nearly equal.
         """
-        shared = Counter(
-            number for gram in _grams(han(pair.source)) for number in self._sources_with.get(gram, ())
-        )
+        shared = Counter(number for gram in _grams(han(pair.source)) for number in self._sources_with.get(gram, ()))
         return any(2 * count >= self._grams_of_source[number] for number, count in shared.items())
 
 
