@@ -43,7 +43,7 @@ def find_texts(given: Sequence[Path]) -> list[Text]:
 
 def _texts(path: Path) -> list[Text]:
     if not path.exists():
-        raise InputError(f"{path}: there is no such file to translate")
+        raise InputError(f"{path}: there is no such file")
     if not path.is_dir():
         return [Text(path, Path(path.name))]
     names = sorted(file.relative_to(path) for file in path.rglob("*") if not file.is_dir())
