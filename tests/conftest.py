@@ -3,6 +3,7 @@
 import mtrain  # noqa: F401, I001  before torch: it sets how OpenMP waits
 
 import random
+import signal
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,10 @@ from mtrain.model.transformer import Transformer
 
 VOCABULARY = 40
 ROOT = Path(__file__).parent.parent
+
+
+# A shell lets what it starts in the background, and all that this starts, ignore Ctrl-C. What is tested shall not.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

@@ -63,7 +63,10 @@ def test_no_process_survives_the_first_one(end: signal.Signals) -> None:
             children = [int(child) for task in tasks for child in task.read_text().split()]
         time.sleep(1)
         first.send_signal(end)
-        first.wait(30)
+        try:
+            first.wait(30)
+        finally:
+            first.kill()
     deadline = time.monotonic() + 20
     while any(Path(f"/proc/{child}").exists() for child in children):
         assert time.monotonic() < deadline
