@@ -15,7 +15,7 @@ from mtrain.errors import ExportError, InputError, PreparedDataError
 from mtrain.evaluation.lines import read_aligned
 from mtrain.export.check import Pairs, compare, judge, render, spread
 from mtrain.export.manifest import FILE, Manifest, write_manifest
-from mtrain.export.target import Target, check_installed
+from mtrain.export.target import POSITIONS, Target, check_installed
 from mtrain.model.bundle import load_bundle, settings_file
 from mtrain.runtime import set_threads
 from mtrain.storage import folder_written_whole, held_alone, sha256
@@ -45,7 +45,8 @@ def export(config: Config, wanted: Wanted) -> Path:
     model_folder = wanted.model or Path(config.run.folder) / "model"
     bundle = load_bundle(model_folder)
     target.refuse(bundle)
-    pairs = spread(_pairs(config, wanted), bundle, config.decoding.max_source_tokens)
+    longest = min(config.decoding.max_source_tokens, POSITIONS - 1)
+    pairs = spread(_pairs(config, wanted), bundle, longest)
     if not pairs.sources:
         raise ExportError("no line to check the export with: all are empty or longer than decoding.max_source_tokens")
     folder = wanted.output or model_folder.with_name("-".join(filter(None, (wanted.target, wanted.quantization))))

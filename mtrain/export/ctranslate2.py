@@ -162,6 +162,7 @@ def _open(folder: Path, bundle: Bundle) -> Runtime:
             beam_size=beam,
             min_decoding_length=0,  # its default lets no translation be empty
             max_decoding_length=longest,
+            max_input_length=0,  # its default cuts long sources in silence
             max_batch_size=4096,
             batch_type="tokens",
             length_penalty=1,

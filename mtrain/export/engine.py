@@ -93,6 +93,7 @@ class EngineSearch:
             length_penalty=self._exponent,
             min_decoding_length=max(0, config.min_length - 1),
             max_decoding_length=longest - 1,
+            max_input_length=0,  # its default cuts long sources in silence
             no_repeat_ngram_size=config.no_repeat_ngram,
             max_batch_size=_TOKENS_AT_ONCE,
             batch_type="tokens",
@@ -130,9 +131,10 @@ def _refuse(config: DecodingConfig) -> None:
                 f"decoding.{name}: {getattr(config, name)}: CTranslate2 has not got it as mtrain has. "
                 "Leave it at its default, or --engine out"
             )
-    longest = int(config.max_source_tokens * config.max_length_factor) + config.max_length_extra
-    if longest > POSITIONS:
-        raise InputError(
-            f"decoding.max_source_tokens: {config.max_source_tokens}: the export has no place for translations of up "
-            f"to {longest} tokens, only of {POSITIONS}. Lower it, or leave --engine out"
-        )
+    translation = int(config.max_source_tokens * config.max_length_factor) + config.max_length_extra
+    for what, longest in (("sources", config.max_source_tokens + 1), ("translations", translation)):
+        if longest > POSITIONS:
+            raise InputError(
+                f"decoding.max_source_tokens: {config.max_source_tokens}: the export has no place for {what} of up "
+                f"to {longest} tokens, only of {POSITIONS}. Lower it, or leave --engine out"
+            )

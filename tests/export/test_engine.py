@@ -64,6 +64,15 @@ def test_shortest_length_and_no_repeated_ngram_are_obeyed(both, sample_lines):
         assert len(set(pairs)) == len(pairs)
 
 
+def test_a_long_source_is_read_to_its_end(both):
+    _, engine = both
+    long, limits = "一，二，" * 300, {"max_source_tokens": 2000, "max_length_factor": 0.001, "max_length_extra": 5}
+    one, other = engine.translate([long + "我昨天买了三本书。", long + "今天天气很好。"], beam=1, **limits)
+    assert min(len(one.pieces), len(other.pieces)) > 1024
+    assert one.parts == other.parts == 1
+    assert one.score != other.score
+
+
 def test_candidates_come_best_first_by_the_length_penalty(both, sample_lines):
     _, engine = both
     for found in engine.translate(sample_lines["source"][:10], nbest=4, length_penalty=2.0):
@@ -117,8 +126,12 @@ def test_what_the_engine_has_not_got_is_told_in_one_line(config, both, check_fil
     for name, value in refused.items():
         with pytest.raises(InputError, match=rf"decoding\.{name}: {value}: CTranslate2 has not got it as mtrain has"):
             engine.translate(["一"], **{name: value})
-    with pytest.raises(InputError, match=r"decoding\.max_source_tokens: 3000: .* of up to 3030 tokens, only of 2048"):
-        engine.translate(["一"], max_source_tokens=3000)
+    for limits, message in (
+        ({"max_source_tokens": 1500, "max_length_factor": 2}, "translations of up to 3030 tokens, only of 2048"),
+        ({"max_source_tokens": 2048, "max_length_factor": 0.5}, "sources of up to 2049 tokens, only of 2048"),
+    ):
+        with pytest.raises(InputError, match=rf"decoding\.max_source_tokens: \d+: .* {message}"):
+            engine.translate(["一"], **limits)
     with pytest.raises(InputError, match="leave prefixes out"):
         engine.translate(["一"], prefixes=["a"])
     with pytest.raises(InputError, match="an export does not score"):
