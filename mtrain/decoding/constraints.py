@@ -4,6 +4,7 @@ A rule changes log-probabilities in place, of all hypotheses of all open sentenc
 the tokens_BNT so far (BOS first) and which_B of all sentences these are.
 """
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import torch
@@ -69,18 +70,24 @@ class RepetitionPenalty:
 
 
 class Prefix:
-    """Each translation begins with the tokens given for its sentence; `prefix_BT` has -1 where none is given."""
+    """Each translation begins with the tokens given for its sentence; `prefix_BT` has -1 where none is given.
 
-    def __init__(self, prefix_BT: Tensor) -> None:
+    `behind` are the rules for what comes behind them: what is asked for may break them.
+    """
+
+    def __init__(self, prefix_BT: Tensor, behind: Sequence[Rule] = ()) -> None:
         self._prefix_BT = prefix_BT
+        self._behind = behind
 
     def __call__(self, log_probabilities_BNV: Tensor, tokens_BNT: Tensor, which_B: Tensor) -> None:
         """The token of the prefix keeps its log-probability, so that the score stays the model's."""
+        before_BNV = log_probabilities_BNV.clone()
+        for rule in self._behind:
+            rule(log_probabilities_BNV, tokens_BNT, which_B)
         place = tokens_BNT.size(2) - 1
         if place >= self._prefix_BT.size(1):
             return
-        wanted_B = self._prefix_BT[which_B, place]
-        V = log_probabilities_BNV.size(2)
-        others_BV = torch.arange(V, device=wanted_B.device) != wanted_B[:, None]
-        others_BV &= (wanted_B >= 0)[:, None]
-        log_probabilities_BNV.masked_fill_(others_BV[:, None], NEVER)
+        wanted_B11 = self._prefix_BT[which_B, place][:, None, None]
+        others_V = torch.arange(log_probabilities_BNV.size(2), device=wanted_B11.device)
+        only_BNV = before_BNV.masked_fill(others_V != wanted_B11, NEVER)
+        log_probabilities_BNV.copy_(only_BNV.where(wanted_B11 >= 0, log_probabilities_BNV))

@@ -1,6 +1,7 @@
 """Translations told: as lines of output, as records for a program, and which of them deserve a look."""
 
 import json
+import math
 import time
 from collections.abc import Mapping
 
@@ -24,11 +25,11 @@ def output_lines(translation: Translation, number: int, nbest: int, scores: bool
 
 def record(translation: Translation, place: str) -> str:
     """Return one line of JSON with all that is known of a translation; `length_ratio` is in tokens."""
-    known = {
+    known: dict[str, object] = {
         "place": place,
         "source": translation.source,
         "translation": translation.text,
-        "score": round(translation.score, 4),
+        "score": round(translation.score, 4) if math.isfinite(translation.score) else None,  # JSON has no infinity
         "length_ratio": round(len(translation.candidates[0].pieces) / max(1, len(translation.pieces)), 3),
         "flags": list(translation.flags),
         "parts": translation.parts,

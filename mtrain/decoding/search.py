@@ -111,8 +111,6 @@ class Search:
     def _rules(self, source_tokens_B: Tensor, longest_B: Tensor, prefixes: list[Ids]) -> list[Rule]:
         config = self._config
         rules: list[Rule] = []
-        if config.repetition_penalty != 1:
-            rules.append(RepetitionPenalty(config.repetition_penalty))
         if config.no_repeat_ngram:
             rules.append(NoRepeatedNgram(config.no_repeat_ngram))
         if config.min_length or config.min_length_factor:
@@ -121,8 +119,10 @@ class Search:
         if any(prefixes):
             longest = max(map(len, prefixes))
             padded = [[*prefix, *[-1] * (longest - len(prefix))] for prefix in prefixes]
-            rules.append(Prefix(torch.tensor(padded, device=self._device)))
-        return rules
+            rules = [Prefix(torch.tensor(padded, device=self._device), rules)]
+        # Scores have it in them, those of given translations too.
+        penalty = [RepetitionPenalty(config.repetition_penalty)] if config.repetition_penalty != 1 else []
+        return [*penalty, *rules]
 
 
 def _seed(seed: int, source: Ids) -> int:

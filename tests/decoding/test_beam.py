@@ -6,10 +6,13 @@ import math
 import pytest
 import torch
 
+from mtrain.config.schema import DecodingConfig
 from mtrain.decoding.beam import Beam, beam_search
-from mtrain.decoding.constraints import EndBetween, NoRepeatedNgram, Prefix, RepetitionPenalty
+from mtrain.decoding.constraints import NEVER, EndBetween, NoRepeatedNgram, Prefix, RepetitionPenalty
 from mtrain.decoding.length import length_penalty
+from mtrain.decoding.search import Search
 from mtrain.decoding.steps import EnsembleSteps
+from mtrain.model.build import build_model
 from mtrain.tokenizer import BOS, EOS
 
 WORDS = [4, 5, 6, 7]
@@ -137,6 +140,28 @@ def test_a_prefix_is_kept_and_its_score_is_the_models(search, random_table):
         fitting = [best for best in enumerate_all(table, 6, 0.6) if best[1][: len(prefix)] == prefix]
         assert hypothesis.tokens == fitting[0][1]
         assert hypothesis.score == pytest.approx(fitting[0][0], abs=1e-4)
+
+
+def test_a_prefix_may_break_the_rules_and_what_follows_it_may_not(search, random_table):
+    table, limit, prefix = random_table(2), torch.tensor([8]), [4, 4, 4, 4]
+    rules = [Prefix(torch.tensor([prefix]), [NoRepeatedNgram(2), EndBetween(torch.tensor([6]), limit)])]
+    (found,) = search([table], limit, 200, alpha=0.0, rules=rules)
+    path = [BOS, BOS, *found.tokens, EOS]
+    score = sum(float(table[a, b, c]) for a, b, c in zip(path, path[1:], path[2:], strict=False))
+    assert found.score == pytest.approx(score, abs=1e-4)
+    assert found.tokens[:4] == prefix
+    assert len(found.tokens) >= 5
+    assert not has_repeated_pair(found.tokens[3:])
+
+
+@pytest.mark.parametrize("method", ["beam", "sampling"])
+def test_a_search_keeps_a_prefix_that_breaks_its_rules(method, model_config):
+    model = build_model(model_config(), VOCABULARY, VOCABULARY)
+    config = DecodingConfig(method=method, no_repeat_ngram=2, repetition_penalty=1.1)
+    for (best,) in Search([model], config)([[5], [6, 7]], [[4, 4, 4, 4], []], 1, lambda _: None):
+        assert best.score > NEVER
+        assert not has_repeated_pair(best.tokens[3:])
+    assert Search([model], config)([[5]], [[4, 4, 4, 4]], 1, lambda _: None)[0][0].tokens[:4] == [4, 4, 4, 4]
 
 
 def test_repeated_tokens_become_less_likely():

@@ -2,6 +2,7 @@
 
 import pytest
 
+from mtrain.decoding.constraints import NEVER
 from mtrain.decoding.glossary import Demand, Finder, Glossary, Met, read_terms, says
 from mtrain.decoding.report import Obeyed, record
 from mtrain.decoding.translation import Candidate, Translation
@@ -135,3 +136,8 @@ def test_the_report_and_the_summary_tell_what_was_met_obeyed_and_missed(glossary
     told = capsys.readouterr().err
     assert told == "warning: glossary: 3 terms met in 2 lines; 2 obeyed, 1 missed: in.txt:0 刘备 → Liu Bei\n"
     assert "glossary" not in record(translation("曹操", "x", None), "in.txt:0")
+
+
+def test_where_nothing_was_found_the_record_has_no_score():
+    nothing = Translation("曹操", (Candidate("", NEVER, NEVER, True, ()),), (), 1, "", ())
+    assert '"score": null' in record(nothing, "in.txt:0")
