@@ -91,7 +91,7 @@ class EngineSearch:
             beam_size=config.beam,
             num_hypotheses=config.beam,
             length_penalty=self._exponent,
-            min_decoding_length=max(0, config.min_length - 1),
+            min_decoding_length=max(0, min(config.min_length, longest) - 1),
             max_decoding_length=longest - 1,
             max_input_length=0,  # its default cuts long sources in silence
             no_repeat_ngram_size=config.no_repeat_ngram,

@@ -62,6 +62,8 @@ def test_shortest_length_and_no_repeated_ngram_are_obeyed(both, sample_lines):
         assert len(candidate.pieces) >= 4
         pairs = list(zip(candidate.pieces, candidate.pieces[1:], strict=False))
         assert len(set(pairs)) == len(pairs)
+    (whole,) = engine.translate(lines[:1], min_length=1000)  # the limit is the stronger, as in mtrain's own search
+    assert whole.candidates[0].cut
 
 
 def test_a_long_source_is_read_to_its_end(both):
