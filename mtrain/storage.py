@@ -59,8 +59,10 @@ def folder_written_whole(folder: Path, key: str = "") -> Iterator[Path]:
 
 def standing_folder(folder: Path) -> Path:
     """Return where a folder of `folder_written_whole` is to be read: between its two renames, that is the old one."""
+    if folder.exists():
+        return folder
     old = _hidden(folder, "old")
-    return old if old.exists() and not folder.exists() else folder
+    return old if old.exists() else folder
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ from mtrain.evaluation.lines import read_aligned
 from mtrain.export.check import Pairs, compare, judge, render, spread
 from mtrain.export.manifest import FILE, Manifest, write_manifest
 from mtrain.export.target import POSITIONS, Target, check_installed
-from mtrain.model.bundle import load_bundle, settings_file
+from mtrain.model.bundle import existing_folder, load_bundle, settings_file
 from mtrain.runtime import set_threads
 from mtrain.storage import folder_written_whole, held_alone, sha256
 
@@ -42,14 +42,15 @@ def export(config: Config, wanted: Wanted) -> Path:
     """
     set_threads(config.run.threads)
     target = _target(wanted)
-    model_folder = wanted.model or Path(config.run.folder) / "model"
+    model_folder = existing_folder(wanted.model or Path(config.run.folder)).resolve()
     bundle = load_bundle(model_folder)
     target.refuse(bundle)
     longest = min(config.decoding.max_source_tokens, POSITIONS - 1)
     pairs = spread(_pairs(config, wanted), bundle, longest)
     if not pairs.sources:
         raise ExportError("no line to check the export with: all are empty or longer than decoding.max_source_tokens")
-    folder = wanted.output or model_folder.with_name("-".join(filter(None, (wanted.target, wanted.quantization))))
+    name = "-".join(filter(None, (wanted.target, wanted.quantization)))
+    folder = wanted.output.resolve() if wanted.output else model_folder.with_name(name)
     _check_free(folder)
     decoding = with_own_penalty(config.decoding, model_folder)
     with held_alone(folder), folder_written_whole(folder) as partial:

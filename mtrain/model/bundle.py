@@ -56,7 +56,7 @@ def save_bundle(bundle: Bundle, settings: str, folder: Path) -> None:
 
 def load_bundle(folder: Path) -> Bundle:
     """Read a model folder, every part verified. Raises: BundleError naming the part that is absent or damaged."""
-    folder = _existing(folder)
+    folder = existing_folder(folder)
     description = _description(folder)
     _check_parts(folder, description["sha256"])
     model_config = ModelConfig(**description["model"])
@@ -76,7 +76,7 @@ def load_bundle(folder: Path) -> Bundle:
 
 def settings_file(folder: Path) -> Path:
     """Return the YAML of the run that made the bundle. Raises: BundleError where there is none."""
-    file = _existing(folder) / "config.yaml"
+    file = existing_folder(folder) / "config.yaml"
     if not file.is_file():
         raise BundleError(f"{file}: is missing; the model folder is incomplete. Copy it again.")
     return file
@@ -93,8 +93,8 @@ def whole_origin(folder: Path) -> dict[str, str | int | float]:
     return dict(description["origin"])
 
 
-def _existing(folder: Path) -> Path:
-    """Return the model folder that is meant by its own name or by its run's."""
+def existing_folder(folder: Path) -> Path:
+    """Return the model folder that is meant by its own name or by its run's. Raises: BundleError for none."""
     of_run = standing_folder(folder / "model")
     standing = of_run if of_run.is_dir() else standing_folder(folder)
     if not standing.is_dir():

@@ -1,6 +1,7 @@
 """The command: what it leaves behind, its own check of it, and what it says where something is not to be had."""
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -32,6 +33,22 @@ def test_an_export_lies_beside_its_model_and_says_how_it_was_checked(name, model
     printed = capsys.readouterr()
     assert "largest difference of scores" in printed.out
     assert str(folder) in printed.err
+
+
+def test_a_model_may_be_named_by_its_run_and_by_dots(model_folder, check_files, tmp_path, monkeypatch):
+    config = load_config(str(model_folder() / "config.yaml"), ["run.threads=2"])
+    beside = tmp_path / "run" / "ctranslate2"
+    (tmp_path / "empty").mkdir()
+    for here, model, output, expected in (
+        (tmp_path / "run", Path(), None, beside),
+        (tmp_path / "run" / "model", Path(), None, beside),
+        (beside, Path(".."), None, beside),
+        (tmp_path / "empty", tmp_path / "run", Path(), tmp_path / "empty"),
+    ):
+        monkeypatch.chdir(here)
+        found = export(config, Wanted("ctranslate2", model=model, output=output, check=check_files[0]))
+        assert found == expected
+        assert (found / "export.json").is_file()
 
 
 def test_quantised_it_has_a_folder_of_its_own(model_folder, check_files):
