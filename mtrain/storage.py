@@ -19,6 +19,9 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
+# Names of open files, which may well be those of a disk, as where a shell has redirected stdout.
+_OPEN = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
+
 
 @contextlib.contextmanager
 def folder_written_whole(folder: Path, key: str = "") -> Iterator[Path]:
@@ -116,12 +119,14 @@ class Journal:
 def replaced_when_done(file: Path) -> Iterator[TextIO]:
     """Give a stream into a text file beside `file`, whose place it takes when all is written.
 
-    On an exception it stays there, and that is said. What is no file, a pipe or a device, is written itself.
+    On an exception it stays there, and that is said. What is no file, a pipe or a device, is written itself, and so is
+    what a process has open; a link stays one.
     """
-    if file.exists() and not file.is_file():
+    if (file.exists() and not file.is_file()) or str(file.absolute()).startswith(_OPEN):
         with file.open("w", encoding="utf-8", newline="\n") as stream:
             yield stream
         return
+    file = file.resolve()
     partial = file.with_name(file.name + ".partial")
     partial.parent.mkdir(parents=True, exist_ok=True)
     try:

@@ -3,11 +3,12 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from mtrain.errors import BusyError
-from mtrain.storage import folder_written_whole, held_alone, sha256, standing_folder, write_whole
+from mtrain.storage import folder_written_whole, held_alone, replaced_when_done, sha256, standing_folder, write_whole
 
 
 def write(folder, text):
@@ -83,6 +84,22 @@ def test_a_file_is_replaced_as_a_whole(tmp_path):
     write_whole(file, "二\n")
     assert file.read_bytes() == "二\n".encode()
     assert list(file.parent.iterdir()) == [file]
+
+
+def test_links_and_open_files_stay_what_they_are(tmp_path):
+    file, link = tmp_path / "file", tmp_path / "link"
+    link.symlink_to("file")
+    for text in ("into a new file", "into an old one"):
+        with replaced_when_done(link) as stream:
+            stream.write(text)
+        assert link.readlink() == Path("file")
+        assert file.read_text() == text
+    with (tmp_path / "open").open("w") as redirected:
+        with replaced_when_done(Path(f"/proc/self/fd/{redirected.fileno()}")) as stream:
+            stream.write("into an open one")
+        assert os.fstat(redirected.fileno()).st_nlink == 1
+    assert (tmp_path / "open").read_text() == "into an open one"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link", "open"]
 
 
 def test_sha256_is_that_of_the_contents(tmp_path):
