@@ -5,7 +5,8 @@
         print(translation.text, translation.score, translation.flags, translation.alignment, translation.candidates)
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from mtrain.export.engine import Engine
 from mtrain.export.manifest import read_manifest
 from mtrain.model.bundle import load_bundle, settings_file
 from mtrain.model.transformer import Transformer
-from mtrain.runtime import choose_device, set_threads
+from mtrain.runtime import choose_device, is_out_of_memory, set_threads
 from mtrain.tokenizer import Tokenizers, load_tokenizers
 
 Setting = str | int | float | bool
@@ -85,7 +86,8 @@ class LoadedModel:
         changed = self._changed(decoding)
         search = self._search(changed)
         translator = Translator(self.models, self.tokenizers, changed, self.target_language, search)
-        translations = translator.translate(lines, progress, nbest, prefixes, alignment and not self.engine, tags)
+        with _little_memory_told(changed):
+            translations = translator.translate(lines, progress, nbest, prefixes, alignment and not self.engine, tags)
         if self.glossary is None:
             return translations
         return [replace(found, terms=self.glossary.compare(found.source, found.text)) for found in translations]
@@ -109,7 +111,9 @@ class LoadedModel:
         if len(sources) != len(targets):
             raise InputError(f"there are {len(sources)} sources and {len(targets)} targets: they go in pairs")
         _check_each_has_one(sources, "tags", tags)
-        return score_pairs(self.models, self.tokenizers, self._changed(decoding), (sources, targets), progress, tags)
+        changed = self._changed(decoding)
+        with _little_memory_told(changed):
+            return score_pairs(self.models, self.tokenizers, changed, (sources, targets), progress, tags)
 
     def _search(self, config: DecodingConfig) -> Searching | None:
         """Return the search of the engine, or one that obeys the glossary; None: the model's own."""
@@ -177,6 +181,19 @@ def with_own_penalty(decoding: DecodingConfig, folder: Path) -> DecodingConfig:
         return decoding
     own = load_config(str(settings_file(folder))).decoding.length_penalty
     return replace(decoding, length_penalty=own)
+
+
+@contextmanager
+def _little_memory_told(config: DecodingConfig) -> Iterator[None]:
+    """Raise: InputError, with its cure, where the memory is too small for a batch."""
+    try:
+        yield
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        raise InputError(
+            f"out of memory. Lower decoding.max_tokens_per_batch (now {config.max_tokens_per_batch})"
+        ) from error
 
 
 def _check_lines(*sides: Sequence[str]) -> None:

@@ -4,6 +4,7 @@ import ctypes
 import hashlib
 import os
 import platform
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,8 @@ import torch
 from mtrain.errors import ConfigError
 from mtrain.parallel import usable_cores
 from mtrain.version import __version__
+
+_NO_CPU_MEMORY = re.compile("can't allocate memory|not enough memory")  # on Linux; on Windows
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -102,6 +105,11 @@ def keep_freed_memory() -> bool:
     trim_threshold, mmap_threshold, never = -1, -3, 1 << 30  # malloc.h: M_TRIM_THRESHOLD, M_MMAP_THRESHOLD
     set_option = ctypes.CDLL(None).mallopt
     return bool(set_option(mmap_threshold, never)) and bool(set_option(trim_threshold, never))
+
+
+def is_out_of_memory(error: RuntimeError) -> bool:
+    """Tell whether PyTorch says by this that it got no memory, of the GPU or of the machine."""
+    return isinstance(error, torch.OutOfMemoryError) or bool(_NO_CPU_MEMORY.search(str(error)))
 
 
 def peak_memory(device: torch.device) -> int:

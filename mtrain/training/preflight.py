@@ -1,6 +1,5 @@
 """Everything once before the first update: what would fail in an hour had better fail now."""
 
-import re
 import time
 from collections.abc import Sequence
 
@@ -9,11 +8,9 @@ import torch
 from mtrain.batches.collate import Batch
 from mtrain.console import say, warn
 from mtrain.errors import TrainingError
-from mtrain.runtime import peak_memory
+from mtrain.runtime import is_out_of_memory, peak_memory
 from mtrain.training.loop import Training
 from mtrain.training.state import TrainingState
-
-_NO_CPU_MEMORY = re.compile("can't allocate memory|not enough memory")  # on Linux; on Windows
 
 
 def preflight(training: Training, state: TrainingState) -> None:
@@ -67,7 +64,7 @@ def _fits(training: Training, batch: Batch) -> bool:
         # Where micro-batches add up, the gradient of the first is there while the second is computed.
         updater.gradient(0, [batch] * processes.count * min(2, training.config.accumulate), processes.share_weights)
     except RuntimeError as error:
-        if not (isinstance(error, torch.OutOfMemoryError) or _NO_CPU_MEMORY.search(str(error))):
+        if not is_out_of_memory(error):
             raise
         if processes.share_weights:
             raise TrainingError(

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 import mtrain
 from mtrain.commands.translate import Wanted, translate
@@ -88,6 +89,17 @@ def test_two_models_work_together(trained):
 def test_what_cannot_be_is_said_in_one_clear_line(model, call, error, line):
     with pytest.raises(error, match=line):
         call(model)
+
+
+@pytest.mark.parametrize("sign", [torch.OutOfMemoryError("CUDA"), RuntimeError("CPU: can't allocate memory: you")])
+def test_a_memory_too_small_is_told_with_its_cure(model, monkeypatch, sign):
+    def no_memory(*_):
+        raise sign
+
+    monkeypatch.setattr(model.models[0].encoder, "forward", no_memory)
+    for call in (lambda: model.translate(["1"], max_tokens_per_batch=7), lambda: model.score(["1"], ["1"])):
+        with pytest.raises(InputError, match=r"^out of memory\. Lower decoding\.max_tokens_per_batch \(now \d+\)$"):
+            call()
 
 
 def test_importing_mtrain_waits_for_no_torch():
