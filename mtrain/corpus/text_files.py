@@ -4,7 +4,8 @@ import gzip
 import lzma
 import zlib
 from collections.abc import Iterator
-from io import BytesIO
+from contextlib import contextmanager
+from io import BufferedReader, BytesIO
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -38,15 +39,22 @@ def count_lines(file: Path) -> int:
 
 def read_blocks(file: Path) -> Iterator[bytes]:
     """Give the bytes of a file, decompressed. Raises: CorpusError where they cannot be."""
+    with open_text(file) as stream:
+        yield from iter(lambda: stream.read(_BLOCK_BYTES), b"")
+
+
+@contextmanager
+def open_text(file: Path, error: type[MtrainError] = CorpusError) -> Iterator[BinaryIO]:
+    """Give a stream of the bytes of a file, decompressed. Raises: `error`, while it is read, where they cannot be."""
     if file.suffix not in COMPRESSIONS:
         with file.open("rb") as stream:
-            yield from iter(lambda: stream.read(_BLOCK_BYTES), b"")
+            yield stream
         return
     try:
         with _decompressed(file) as stream:
-            yield from iter(lambda: stream.read(_BLOCK_BYTES), b"")
-    except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
-        raise CorpusError(f"{file}: damaged or cut short ({error}). Copy or download it again") from error
+            yield stream
+    except (EOFError, OSError, zlib.error, lzma.LZMAError) as found:
+        raise error(f"{file}: damaged or cut short ({found}). Copy or download it again") from found
 
 
 def _decompressed(file: Path) -> BinaryIO:
@@ -55,7 +63,8 @@ def _decompressed(file: Path) -> BinaryIO:
     if file.suffix == ".xz":
         return cast(BinaryIO, lzma.open(file))
     # Python has zst from 3.14 on only; pyarrow, which is needed anyway, has it always.
-    return cast(BinaryIO, pa.CompressedInputStream(pa.OSFile(str(file)), "zstd"))
+    raw = pa.CompressedInputStream(pa.OSFile(str(file)), "zstd")
+    return cast(BinaryIO, BufferedReader(raw, _BLOCK_BYTES))
 
 
 def decode_lines(

@@ -8,7 +8,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from mtrain.corpus.text_files import count_lines, decode_lines
+from mtrain.config.forms import uncompressed
+from mtrain.corpus.text_files import count_lines, decode_lines, open_text
 from mtrain.errors import InputError
 
 
@@ -24,7 +25,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Text:
-    """A file, or stdin where it has no path; `name` is that of its translation in a folder of translations."""
+    """A file, or stdin where it has no path; `name` is that of its translation in a folder, which is not compressed."""
 
     path: Path | None
     name: Path
@@ -45,9 +46,10 @@ def _texts(path: Path) -> list[Text]:
     if not path.exists():
         raise InputError(f"{path}: there is no such file")
     if not path.is_dir():
-        return [Text(path, Path(path.name))]
+        return [Text(path, Path(uncompressed(path.name)))]
     names = sorted(file.relative_to(path) for file in path.rglob("*") if not file.is_dir())
-    seen = [Text(path / name, name) for name in names if not any(part.startswith(".") for part in name.parts)]
+    shown = [name for name in names if not any(part.startswith(".") for part in name.parts)]
+    seen = [Text(path / name, Path(uncompressed(str(name)))) for name in shown]
     if not seen:
         raise InputError(f"{path}: there is no file in this folder")
     return seen
@@ -60,9 +62,12 @@ def count_all(texts: Sequence[Text]) -> int | None:
 
 
 def read_all(texts: Sequence[Text]) -> Iterator[Line]:
-    """Give the lines of all texts, one after the other. Raises: InputError naming the line that is not UTF-8."""
+    """Give the lines of all texts, one after the other, decompressed.
+
+    Raises: InputError naming the line that is not UTF-8, or the file that is damaged.
+    """
     for index, text in enumerate(texts):
-        with nullcontext(sys.stdin.buffer) if text.path is None else text.path.open("rb") as stream:
+        with nullcontext(sys.stdin.buffer) if text.path is None else open_text(text.path, InputError) as stream:
             place = str(text.path or text.name)
             for number, line in enumerate(decode_lines(stream, place, InputError), start=1):
                 yield Line(line, f"{place}:{number}", index)

@@ -1,12 +1,22 @@
 """Files and folders in, files and folders out: every text gets its own, whole, and none gets in another's way."""
 
+import gzip
+import lzma
 import os
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from mtrain.decoding.inputs import STDIN, count_all, find_texts, read_all, with_prefixes
 from mtrain.decoding.outputs import each_in_its_place, find_outputs
 from mtrain.errors import InputError
+
+PACKED = {
+    ".gz": gzip.compress,
+    ".xz": lzma.compress,
+    ".zst": lambda content: pa.compress(content, codec="zstd", asbytes=True),
+}
 
 
 @pytest.fixture
@@ -87,6 +97,23 @@ def test_where_something_fails_the_old_file_stays_and_those_before_are_whole(cha
     assert outputs[0].read_text("utf-8") == "一二"
     assert outputs[1].read_text("utf-8") == "yesterday's\n"
     assert f"{outputs[1]}.partial" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("suffix", "packed"), PACKED.items())
+def test_compressed_texts_are_read_and_their_translations_have_the_plain_name(suffix, packed, tmp_path):
+    folder = tmp_path / "packed"
+    folder.mkdir()
+    file = folder / f"a.txt{suffix}"
+    file.write_bytes(packed("\ufeff一\r\n\n三".encode()))
+    for given in (file, folder):
+        texts = find_texts([given])
+        assert texts[0].name == Path("a.txt")
+        assert count_all(texts) == 3
+        assert [line.text for line in read_all(texts)] == ["一", "", "三"]
+        assert [line.place for line in read_all(texts)][2] == f"{file}:3"
+    file.write_bytes(packed("长".encode() * 9999)[:-9])
+    with pytest.raises(InputError, match=rf"a\.txt{suffix}: damaged or cut short"):
+        list(read_all(texts))
 
 
 def test_the_number_of_lines_in_a_pipe_is_not_known_beforehand(tmp_path):
