@@ -150,14 +150,18 @@ def _shape(config: ModelConfig) -> dict[str, Any]:
 
 
 def _generation(decoding: DecodingConfig) -> "GenerationConfig":
-    """Return defaults for `generate`, which compares lengths as mtrain's `average`; gnmt's exponent is taken over."""
+    """Return defaults for `generate`, which compares lengths as mtrain's `average`.
+
+    Another one's exponent says nothing there: that is 1 then, the mean log-probability of a token.
+    """
     from transformers import GenerationConfig  # noqa: PLC0415  optional
 
+    average = decoding.length_normalization == "average"
     longest = int(decoding.max_source_tokens * decoding.max_length_factor) + decoding.max_length_extra
     return GenerationConfig(
         num_beams=decoding.beam,
         # Greedy search compares no lengths, and a penalty beside it is refused.
-        length_penalty=decoding.length_penalty if decoding.beam > 1 else 1.0,
+        length_penalty=decoding.length_penalty if average and decoding.beam > 1 else 1.0,
         max_length=min(longest, POSITIONS),
         pad_token_id=PAD,
         bos_token_id=BOS,

@@ -8,7 +8,7 @@ from mtrain.batches.collate import collate
 from mtrain.config.schema import DecodingConfig
 from mtrain.corpus.spelling import Spelling
 from mtrain.errors import ExportError
-from mtrain.export.huggingface import TARGET
+from mtrain.export.huggingface import TARGET, _generation
 from mtrain.export.huggingface_tokenizer import write_tokenizers
 from mtrain.tokenizer import EOS, PAD
 
@@ -62,6 +62,12 @@ def test_a_model_that_searches_greedily_is_written_as_any_other(make_bundle, tmp
     TARGET.write(make_bundle(norm_position="post"), DecodingConfig(beam=1, length_penalty=0.6), "", tmp_path)
     greedy = AutoModelForSeq2SeqLM.from_pretrained(tmp_path).generation_config
     assert (greedy.num_beams, greedy.length_penalty) in ((1, 1.0), (None, None))
+
+
+@pytest.mark.parametrize(("normalization", "exponent"), [("gnmt", 1.0), ("average", 2.5)])
+def test_the_exponent_of_another_way_to_compare_lengths_is_not_taken_over(normalization, exponent):
+    written = _generation(DecodingConfig(beam=4, length_penalty=2.5, length_normalization=normalization))
+    assert written.length_penalty == exponent
 
 
 NASTY = [
