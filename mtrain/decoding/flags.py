@@ -17,7 +17,12 @@ _REPLACED = "\ufffd"
 
 def loops(source: str, target: str) -> bool:
     """Tell whether the target says something four times running that the source does not."""
-    return any(not _LOOP.search(source) and _LETTER.search(found[1]) for found in _LOOP.finditer(target))
+    return any(not _LOOP.search(source) and _says_something(found[1]) for found in _LOOP.finditer(target))
+
+
+def _says_something(repeated: str) -> bool:
+    """Tell whether this is more than marks, or the zeros of a number."""
+    return bool(_LETTER.search(repeated)) and not (len(repeated) == 1 and repeated.isdigit())
 
 
 def copies(source: str, target: str) -> bool:
