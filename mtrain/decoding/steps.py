@@ -10,9 +10,10 @@ from torch import Tensor
 from mtrain.batches.collate import SourceBatch
 from mtrain.model.attention import watched
 from mtrain.model.transformer import Transformer
-from mtrain.tokenizer import BOS, PAD, UNK
+from mtrain.tokenizer import BOS, PAD
 
-NEVER_SAID = [PAD, UNK, BOS]
+# PAD, UNK and BOS, which are neighbours: a list of them would be copied to the device at each step.
+NEVER_SAID = slice(PAD, BOS + 1)
 
 
 class Steps(Protocol):

@@ -11,9 +11,9 @@ from mtrain.decoding.beam import Beam, beam_search
 from mtrain.decoding.constraints import NEVER, EndBetween, NoRepeatedNgram, Prefix, RepetitionPenalty
 from mtrain.decoding.length import length_penalty
 from mtrain.decoding.search import Search
-from mtrain.decoding.steps import EnsembleSteps
+from mtrain.decoding.steps import NEVER_SAID, EnsembleSteps
 from mtrain.model.build import build_model
-from mtrain.tokenizer import BOS, EOS
+from mtrain.tokenizer import BOS, EOS, PAD, UNK
 
 WORDS = [4, 5, 6, 7]
 VOCABULARY = 8
@@ -185,6 +185,10 @@ def test_the_coverage_penalty_chooses_among_those_that_end(table_steps, random_t
         expected = max((s - 0.7 * words.count(4), words) for s, words in enumerate_all(table, 5, 0.6))
         assert hypothesis.tokens == expected[1]
         assert hypothesis.score == pytest.approx(expected[0], abs=1e-4)
+
+
+def test_what_is_never_said_is_told_without_a_list_that_would_be_copied_at_each_step():
+    assert list(range(VOCABULARY)[NEVER_SAID]) == [PAD, UNK, BOS]
 
 
 def test_an_ensemble_is_the_mean_of_probabilities(table_steps, random_table):
