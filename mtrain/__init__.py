@@ -20,11 +20,11 @@ os.environ.setdefault("GOMP_SPINCOUNT", "2000")
 
 
 def load(model: str | Path, *others: str | Path, device: str = "auto", threads: int = 0) -> "LoadedModel":
-    """Return the model of a run's or a model's folder, with its own settings, ready to translate and to score.
+    """Return the model of a run's, a model's or an export's folder, with its own settings, ready to be used.
 
     `others` are models with the same vocabulary that work together with it; `device` is auto, cpu or cuda; `threads`
     are those of the CPU, 0 for all cores. See `mtrain.api`.
-    Raises: BundleError where a folder holds no whole model.
+    Raises: BundleError where a folder holds no whole model, ExportError where no export for CTranslate2.
     """
     from mtrain.api import load_models  # noqa: PLC0415  it needs torch, which takes seconds to import
 

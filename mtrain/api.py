@@ -5,7 +5,7 @@
         print(translation.text, translation.score, translation.flags, translation.alignment, translation.candidates)
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from mtrain.decoding.translation import Translation
 from mtrain.decoding.translator import Translator
 from mtrain.errors import ExportError, InputError
 from mtrain.export.engine import Engine
-from mtrain.export.manifest import read_manifest
+from mtrain.export.manifest import is_export, read_manifest
 from mtrain.model.bundle import load_bundle, settings_file
 from mtrain.model.transformer import Transformer
 from mtrain.runtime import choose_device, is_out_of_memory, set_threads
@@ -63,11 +63,11 @@ class LoadedModel:
 
     def translate(
         self,
-        lines: Sequence[str],
+        lines: Iterable[str],
         *,
         nbest: int = 1,
-        prefixes: Sequence[str] = (),
-        tags: Sequence[str] = (),
+        prefixes: Iterable[str] = (),
+        tags: Iterable[str] = (),
         alignment: bool = True,
         progress: Callable[[int], object] = _nobody,
         **decoding: Setting,
@@ -80,9 +80,11 @@ class LoadedModel:
         Any setting of the config's `decoding` section can be changed for this call, such as beam=1.
         Raises: ConfigError for a setting that does not exist or cannot be so, InputError for what is not lines.
         """
-        _check_lines(lines)
+        lines, prefixes, tags = _listed(lines), _listed(prefixes), _listed(tags)
         _check_each_has_one(lines, "prefixes", prefixes)
         _check_each_has_one(lines, "tags", tags)
+        if nbest < 1:
+            raise InputError(f"nbest={nbest}: a line has at least 1 candidate")
         changed = self._changed(decoding)
         search = self._search(changed)
         translator = Translator(self.models, self.tokenizers, changed, self.target_language, search)
@@ -94,10 +96,10 @@ class LoadedModel:
 
     def score(
         self,
-        sources: Sequence[str],
-        targets: Sequence[str],
+        sources: Iterable[str],
+        targets: Iterable[str],
         *,
-        tags: Sequence[str] = (),
+        tags: Iterable[str] = (),
         progress: Callable[[int], object] = _nobody,
         **decoding: Setting,
     ) -> list[PairScore]:
@@ -105,7 +107,7 @@ class LoadedModel:
 
         Raises: as `translate`, and InputError where there are more lines on one side.
         """
-        _check_lines(sources, targets)
+        sources, targets, tags = _listed(sources), _listed(targets), _listed(tags)
         if self.engine:
             raise InputError("an export does not score given pairs; load the model that it was made of")
         if len(sources) != len(targets):
@@ -131,16 +133,21 @@ class LoadedModel:
 
 
 def load_models(folders: Sequence[Path], device: str, threads: int) -> LoadedModel:
-    """Return the models of these folders, which translate as the settings of the first one say."""
-    settings = load_config(str(settings_file(folders[0])))
-    return open_models(folders, settings.decoding, device, threads)
+    """Return the models of these folders, or the one that is exported, to translate as the first one's settings say."""
+    decoding = load_config(str(settings_file(folders[0]))).decoding
+    if len(folders) == 1 and is_export(folders[0]):
+        return open_export(folders[0], decoding, device, threads)
+    return open_models(folders, decoding, device, threads)
 
 
 def open_models(folders: Sequence[Path], decoding: DecodingConfig, device: str, threads: int) -> LoadedModel:
     """Return the models of these folders, which translate as `decoding` says.
 
-    Raises: BundleError where one is no whole model, InputError where their vocabularies differ.
+    Raises: BundleError where one is no whole model, InputError where one is an export or their vocabularies differ.
     """
+    for folder in folders:
+        if is_export(folder):
+            raise InputError(f"{folder}: is an export, which works alone, by --engine ctranslate2")
     set_threads(threads)
     bundles = [load_bundle(folder) for folder in folders]
     first = bundles[0]
@@ -196,10 +203,10 @@ def _little_memory_told(config: DecodingConfig) -> Iterator[None]:
         ) from error
 
 
-def _check_lines(*sides: Sequence[str]) -> None:
-    for lines in sides:
-        if isinstance(lines, str):
-            raise InputError(f"expects a list of lines, found one text; write [{lines[:20]!r}]")
+def _listed(lines: Iterable[str]) -> list[str]:
+    if isinstance(lines, str):
+        raise InputError(f"expects a list of lines, found one text; write [{lines[:20]!r}]")
+    return list(lines)
 
 
 def _check_each_has_one(lines: Sequence[str], what: str, given: Sequence[str]) -> None:

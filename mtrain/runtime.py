@@ -32,12 +32,17 @@ except ImportError:  # Windows
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the device of `run.device`. Raises: ConfigError where cuda is asked for and there is none."""
+    """Return the device of `run.device`. Raises: ConfigError where there is none of this name."""
     if name == "cuda" and not torch.cuda.is_available():
         raise ConfigError("run.device: cuda: this machine has no usable CUDA device. Use auto or cpu.")
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
-    return torch.device("cuda", _own_gpu()) if name == "cuda" else torch.device(name)
+    if name == "cuda":
+        return torch.device("cuda", _own_gpu())
+    try:
+        return torch.device(name)
+    except RuntimeError:
+        raise ConfigError(f"run.device: {name}: no device has this name. Use auto, cuda or cpu.") from None
 
 
 def _own_gpu() -> int:

@@ -14,7 +14,7 @@ from mtrain.corpus.sources import SIDES
 from mtrain.errors import ExportError, InputError, PreparedDataError
 from mtrain.evaluation.lines import read_aligned
 from mtrain.export.check import Pairs, compare, judge, render, spread
-from mtrain.export.manifest import FILE, Manifest, write_manifest
+from mtrain.export.manifest import Manifest, is_export, write_manifest
 from mtrain.export.target import POSITIONS, Target, check_installed
 from mtrain.model.bundle import existing_folder, load_bundle, settings_file
 from mtrain.runtime import set_threads
@@ -95,5 +95,5 @@ def _pairs(config: Config, wanted: Wanted) -> Pairs:
 
 def _check_free(folder: Path) -> None:
     """Raise InputError where the export would take the place of something else."""
-    if folder.exists() and not (folder.is_dir() and ((folder / FILE).is_file() or not any(folder.iterdir()))):
+    if folder.exists() and not (folder.is_dir() and (is_export(folder) or not any(folder.iterdir()))):
         raise InputError(f"{folder}: is there already and no export of mtrain's. Name another with --output")

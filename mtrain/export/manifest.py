@@ -29,6 +29,11 @@ def write_manifest(manifest: Manifest, folder: Path) -> None:
     (folder / FILE).write_text(f"{text}\n", encoding="utf-8", newline="\n")
 
 
+def is_export(folder: Path) -> bool:
+    """Tell whether this is an exported model's folder."""
+    return (folder / FILE).is_file()
+
+
 def read_manifest(folder: Path) -> Manifest:
     """Return what an export says of itself. Raises: ExportError where this is none."""
     try:

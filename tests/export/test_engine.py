@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import mtrain
 from mtrain.api import load_models, open_export
 from mtrain.commands.export import Wanted as WantedExport
 from mtrain.commands.export import export
@@ -26,6 +27,13 @@ def both(config):
     """Return the model, and its export in the engine."""
     folder = Path(config.run.folder)
     return load_models([folder / "model"], "cpu", 2), open_export(folder / "ctranslate2", config.decoding, "cpu", 2)
+
+
+def test_a_program_loads_an_export_as_any_model(config, both):
+    folder = f"{config.run.folder}/ctranslate2"
+    assert mtrain.load(folder, threads=2).translate(["一"]) == both[1].translate(["一"], max_length_factor=0.01)
+    with pytest.raises(InputError, match=r"/ctranslate2: is an export, which works alone, by --engine ctranslate2$"):
+        mtrain.load(folder, folder)
 
 
 SETTINGS = [

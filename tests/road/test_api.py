@@ -14,6 +14,7 @@ from mtrain.commands.translate import Wanted, translate
 from mtrain.decoding.scoring import PairScore
 from mtrain.decoding.translation import Candidate, Translation
 from mtrain.errors import BundleError, ConfigError, InputError
+from mtrain.runtime import choose_device
 
 LINES = ["123", "", "98765", "犇4"]
 
@@ -57,6 +58,13 @@ def test_any_setting_of_decoding_can_be_changed_for_a_call_and_only_for_it(model
     assert model.translate(["12345"], prefixes=["77"])[0].text.startswith("77")
 
 
+def test_lines_may_come_one_by_one(model):
+    given = {"prefixes": ["7", "", "", ""], "tags": [""] * 4}
+    expected = model.translate(LINES, **given)
+    assert model.translate(iter(LINES), **{name: iter(each) for name, each in given.items()}) == expected
+    assert model.score(iter(LINES), iter(LINES)) == model.score(LINES, LINES)
+
+
 def test_scores_come_in_pairs(model):
     scores = model.score(["123", ""], ["321", ""], length_penalty=0)
     assert all(isinstance(score, PairScore) for score in scores)
@@ -84,6 +92,8 @@ def test_two_models_work_together(trained):
         (lambda model: model.translate(["1", "2"], prefixes=["1"]), InputError, "there are 2 lines and 1 prefixes"),
         (lambda model: model.translate(["1"], nbest=5), InputError, r"5 candidates .* Set decoding\.beam=5"),
         (lambda _: mtrain.load("nowhere"), BundleError, "^nowhere: no model here"),
+        (lambda model: model.translate(["1"], nbest=0), InputError, "^nbest=0: a line has at least 1 candidate$"),
+        (lambda _: choose_device("gpu"), ConfigError, r"^run\.device: gpu: no device .* Use auto, cuda or cpu\.$"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_clear_line(model, call, error, line):
