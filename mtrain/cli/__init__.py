@@ -38,7 +38,7 @@ app.command()(export)
 
 def main() -> None:
     """Run the command line, in UTF-8 whatever the terminal's locale says."""
-    for stream, errors in ((sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
+    for stream, errors in ((sys.stdin, "strict"), (sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors=errors, newline="\n")
     app(prog_name="mtrain")

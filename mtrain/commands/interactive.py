@@ -39,5 +39,10 @@ def _typed() -> Iterator[str]:
         import readline  # noqa: F401  `input` edits with it, once it is there
     with contextlib.suppress(EOFError):
         while True:
-            yield input(_PROMPT)
+            try:
+                line = input(_PROMPT)
+            except UnicodeDecodeError:
+                say("not UTF-8: type it once more")
+                continue
+            yield line
     say()

@@ -76,6 +76,9 @@ def test_on_a_terminal_there_is_a_prompt_and_ctrl_d_ends(trained):
         seen = seen.partition(mark)[2]
 
     wait_for(b"> ")
+    os.write(ours, b"\xb0\xa1\n")
+    wait_for(b"not UTF-8")
+    wait_for(b"> ")
     os.write(ours, b"124\x7f3\n")  # a slip, taken back
     wait_for(b"-")
     wait_for(b"> ")
