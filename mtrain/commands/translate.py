@@ -17,7 +17,7 @@ from mtrain.corpus.sources import Split, tags
 from mtrain.decoding.glossary import read_terms
 from mtrain.decoding.glossary_search import check_glossary
 from mtrain.decoding.inputs import STDIN, Line, count_all, find_texts, read_all, with_prefixes
-from mtrain.decoding.outputs import each_in_its_place, find_outputs
+from mtrain.decoding.outputs import check_each_its_own, each_in_its_place, find_outputs
 from mtrain.decoding.report import Flagged, Obeyed, output_lines, record
 from mtrain.decoding.translation import Translation, pharaoh
 from mtrain.decoding.translator import check_candidates
@@ -69,6 +69,7 @@ def translate(config: Config, given: Sequence[Path], folders: Sequence[Path], wa
     check_candidates(config.decoding, wanted.nbest)
     texts = find_texts(given) if given else [STDIN]
     outputs = find_outputs(given, texts, wanted.output)
+    check_each_its_own([*outputs, wanted.report, wanted.alignment])
     lines = with_prefixes(read_all(texts), wanted.prefixes) if wanted.prefixes else read_all(texts)
     lines = (line._replace(tag=wanted.tag) for line in lines)
     model = open_wanted(config, folders, wanted)

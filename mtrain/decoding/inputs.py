@@ -68,7 +68,8 @@ def read_all(texts: Sequence[Text]) -> Iterator[Line]:
     """
     for index, text in enumerate(texts):
         with nullcontext(sys.stdin.buffer) if text.path is None else open_text(text.path, InputError) as stream:
-            place = str(text.path or text.name)
+            # The name of a file may be any bytes; in messages and reports it is text.
+            place = str(text.path or text.name).encode("utf-8", "backslashreplace").decode()
             for number, line in enumerate(decode_lines(stream, place, InputError), start=1):
                 yield Line(line, f"{place}:{number}", index)
 

@@ -40,6 +40,14 @@ def find_outputs(given: Sequence[Path], texts: Sequence[Text], output: Path | No
     return [output / text.name for text in texts]
 
 
+def check_each_its_own(files: Iterable[Path | None]) -> None:
+    """Raise: InputError where one file is named twice; what is no file, a pipe or a device, may be."""
+    named = Counter(file.resolve() for file in files if file and (file.is_file() or not file.exists()))
+    for file, times in named.items():
+        if times > 1:
+            raise InputError(f"{file}: --output, --report and --alignment cannot go into the same file; name another")
+
+
 def each_in_its_place(
     items: Iterable[T], place_of: Callable[[T], int], outputs: Sequence[Path | None]
 ) -> Iterator[tuple[TextIO, int, T]]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from mtrain.decoding.inputs import STDIN, count_all, find_texts, read_all, with_prefixes
-from mtrain.decoding.outputs import each_in_its_place, find_outputs
+from mtrain.decoding.outputs import check_each_its_own, each_in_its_place, find_outputs
 from mtrain.errors import InputError
 
 PACKED = {
@@ -80,6 +80,16 @@ def test_what_cannot_be_is_said_with_its_cure(chapters, tmp_path):
             outputs(given, output)
 
 
+def test_no_two_things_go_into_one_file(tmp_path):
+    file, link = tmp_path / "file", tmp_path / "link"
+    link.symlink_to(file)
+    check_each_its_own([None, None, file, Path(os.devnull), Path(os.devnull), tmp_path / "other"])
+    for _ in ("a new file", "an old one"):
+        with pytest.raises(InputError, match="file: --output, --report and --alignment cannot go into the same file"):
+            check_each_its_own([link, None, file])
+        file.touch()
+
+
 def test_where_something_fails_the_old_file_stays_and_those_before_are_whole(chapters, tmp_path, capsys):
     texts = find_texts([chapters])
     outputs = find_outputs([chapters], texts, tmp_path / "out")
@@ -114,6 +124,15 @@ def test_compressed_texts_are_read_and_their_translations_have_the_plain_name(su
     file.write_bytes(packed("长".encode() * 9999)[:-9])
     with pytest.raises(InputError, match=rf"a\.txt{suffix}: damaged or cut short"):
         list(read_all(texts))
+
+
+def test_a_file_whose_name_is_no_utf_8_has_a_place_that_can_be_written(tmp_path):
+    try:
+        (tmp_path / os.fsdecode(b"\xb0\xa1.txt")).write_text("一\n", "utf-8")
+    except OSError:
+        pytest.skip("such a name cannot be on this system")
+    (line,) = read_all(find_texts([tmp_path]))
+    assert line.place.encode().endswith(b"\\udcb0\\udca1.txt:1")
 
 
 def test_the_number_of_lines_in_a_pipe_is_not_known_beforehand(tmp_path):
