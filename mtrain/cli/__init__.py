@@ -1,6 +1,7 @@
 """The command line, around `commands`: `prepare | fit | translate | bleu | score | export | inspect | diagnose`."""
 
 import io
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -37,9 +38,13 @@ app.command()(export)
 
 
 def main() -> None:
-    """Run the command line, in UTF-8 whatever the terminal's locale says."""
-    for stream, errors in ((sys.stdin, "strict"), (sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
-        if isinstance(stream, io.TextIOWrapper):
+    """Run the command line, in UTF-8 whatever the terminal's locale says, also where the shell has closed a stream."""
+    streams = ("stdin", "r", "strict"), ("stdout", "w", "strict"), ("stderr", "w", "backslashreplace")
+    for name, mode, errors in streams:
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8", errors=errors))  # noqa: SIM115  it stays open
+        elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors=errors, newline="\n")
     app(prog_name="mtrain")
 

@@ -159,6 +159,14 @@ def test_a_reader_that_has_had_enough_is_no_error() -> None:
     assert (result.returncode, result.stderr) == (1, "")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="closes streams as a Unix shell does")
+def test_streams_that_are_closed_are_no_error() -> None:
+    command = ["sh", "-c", 'exec "$0" "$@" <&- >&-', sys.executable, "-m", "mtrain", "bleu", *two_files(), "-l", "zh"]
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE_ROOT)}
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
 def test_chinese_is_printed_whatever_the_locale() -> None:
     Path("mine.yaml").write_text("extends: sample\nmodel: {宽: 4}\n", encoding="utf-8")
     ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
