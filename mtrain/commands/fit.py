@@ -93,8 +93,6 @@ def _fit(config: Config, device: torch.device, processes: Processes) -> None:
     tokenizers = prepared.tokenizers()
     source_pieces, target_pieces = (tokenizers[side].vocabulary_size for side in SIDES)
     model = build_model(config.model, source_pieces, target_pieces).to(device)
-    if config.training.start_from and not any(run.glob("checkpoints/*")):
-        start_from(config.training.start_from, model, config.model, tokenizers)
     training = _training(config, model, prepared, tokenizers, precision, processes)
     state = training.resume()
     _introduce(config, training, state, f"{device.type}, {_name(precision)}")
@@ -163,6 +161,9 @@ def _training(
             f"training.accumulate: {section.accumulate} micro-batches an update cannot be shared evenly by "
             f"{processes.count} processes. Set it to a multiple of {processes.count}."
         )
+    checkpoints = Checkpoints(run / "checkpoints", _fingerprint(config, prepared, precision), section.keep_checkpoints)
+    if section.start_from and checkpoints.latest() is None:
+        start_from(section.start_from, model, config.model, tokenizers)
     augmentation = make_augmentation(prepared, tokenizers, config.batches, config.run.seed)
     mixture = _mixture(config, prepared)
     stream = TrainingStream(prepared.examples("train"), config.batches, config.run.seed, augmentation, mixture)
@@ -182,7 +183,6 @@ def _training(
         MovingAverage(loss.model, section.average_decay) if section.average_decay else None,
     )
     validator = make_validator(config, prepared, tokenizers, precision)
-    checkpoints = Checkpoints(run / "checkpoints", _fingerprint(config, prepared, precision), section.keep_checkpoints)
     return Training(section, stream, tokenizers, model, updater, validator, checkpoints, processes, run)
 
 

@@ -55,6 +55,16 @@ def test_going_on_needs_no_base_any_more(trained, tuned, tmp_path, load):
         fit(load(tmp_path / "digits.yaml", *tuned, *other))
 
 
+def test_what_a_kill_before_the_first_checkpoint_leaves_is_no_reason_to_forget_the_base(tuned, tmp_path, load, capsys):
+    config = load(tmp_path / "digits.yaml", *tuned, "training.max_updates=1")
+    prepare(config)
+    checkpoints = Path(config.run.folder) / "checkpoints"
+    for left in (".update-00000001.mtrain-partial", "rehearsal"):
+        (checkpoints / left).mkdir(parents=True)
+    fit(config)
+    assert "starting from the model of" in capsys.readouterr().err
+
+
 def test_a_base_that_does_not_fit_is_told_with_the_cure(trained, tuned, tmp_path, load):
     config = load(tmp_path / "digits.yaml", *tuned, "model.d_ff=64", "model.activation=gelu", "model.dropout=0.3")
     prepare(config)
