@@ -73,6 +73,8 @@ def optimizer_tensors(model: Transformer, optimizer: Optimizer) -> dict[str, Ten
 
 def restore_optimizer(model: Transformer, optimizer: Optimizer, tensors: dict[str, Tensor]) -> None:
     """Put back what `optimizer_tensors` returned. Raises: KeyError where nothing is known of a parameter."""
+    if not tensors:  # saved before the first update, as a run with a guard is
+        return
     states: dict[str, dict[str, Tensor]] = {}
     for key, tensor in tensors.items():
         remembered, name = key.split("/", 1)

@@ -11,6 +11,7 @@ from mtrain.config.load import load_config
 from mtrain.config.schema import Config
 from mtrain.errors import ConfigError
 from mtrain.model.bundle import load_bundle
+from mtrain.training.step import Updater
 
 TUNE = """
 extends: {base}
@@ -89,6 +90,17 @@ def test_a_larger_tolerance_lets_it_go_on_and_the_end_is_the_same_as_without_a_s
         for one in (config, whole)
     )
     assert stopped == through
+
+
+def test_a_run_killed_after_its_first_checkpoint_goes_on_from_update_0(tuning, load, monkeypatch, capsys):
+    config = load(tuning, "training.max_updates=1")
+    prepare(config)
+    with monkeypatch.context() as patch:
+        patch.setattr(Updater, "update", lambda *_: pytest.exit("killed"))
+        with pytest.raises(pytest.exit.Exception):
+            fit(config)
+    fit(config)
+    assert "training ends after update 1" in capsys.readouterr().err
 
 
 def test_a_guard_that_is_not_there_is_told(tuning):

@@ -102,6 +102,16 @@ def test_every_parameter_is_in_one_group(make, kind):
     assert sorted(grouped) == sorted(id(parameter) for parameter in model.parameters())
 
 
+@pytest.mark.parametrize("kind", ["adam", "adamw", "muon"])
+def test_going_on_from_before_the_first_update_is_exact(make, kind):
+    (model, first), (other, again) = make(kind), make(kind)
+    restore_optimizer(other, again, optimizer_tensors(model, first))
+    assert not again.state
+    step(model, first, seed=0)
+    step(other, again, seed=0)
+    assert all(torch.equal(weight, named_weights(other)[name]) for name, weight in named_weights(model).items())
+
+
 @pytest.mark.parametrize(("optimizer", "weight_decay"), [("adam", 0.0), ("adamw", DECAY), ("muon", DECAY)])
 def test_going_on_from_saved_tensors_is_exact(make, optimizer, weight_decay):
     model, first = make(optimizer, weight_decay)
