@@ -64,11 +64,13 @@ def some_of_dev(config: Config, prepared: Prepared, count: int) -> tuple[list[st
 
 
 def _batches(config: Config, prepared: Prepared) -> dict[str, list[Batch]]:
-    """Return the batches of each corpus of dev, by its name."""
+    """Return the batches of each corpus of dev that has any, by its name; what was taken out of train is one."""
     examples, numbers = prepared.examples("dev"), prepared.corpora("dev")
-    names = [one.title for one in entries(config.corpus, "dev")] or ["dev"]
-    rows = {name: np.flatnonzero(numbers == number) for number, name in enumerate(names)}
-    return {name: fixed_batches(examples, config.batches.max_tokens_per_batch, rows[name]) for name in names}
+    titles = [one.title for one in entries(config.corpus, "dev")]
+    rows = {title: np.flatnonzero(numbers == number) for number, title in enumerate(titles)}
+    rows = rows or {"dev": np.arange(len(examples))}
+    most = config.batches.max_tokens_per_batch
+    return {title: fixed_batches(examples, most, own) for title, own in rows.items() if len(own)}
 
 
 def _losses(

@@ -149,6 +149,11 @@ def _corpora_rules(key: str, corpora: Sequence[OneCorpus]) -> Iterator[BrokenRul
         yield BrokenRule((key,), f"expects at most {_MOST_CORPORA} corpora, found {len(corpora)}")
     if key == "corpus.train" and corpora and not any(one.weight for one in corpora):
         yield BrokenRule((key,), "every corpus has weight 0, so that nothing is left to train on")
+    titles = [one.title for one in corpora]
+    twice = sorted({title for title in titles if titles.count(title) > 1})
+    if key == "corpus.dev" and twice:
+        text = f"there are two of {', '.join(twice)}, whose losses nobody could tell apart; give each a name of its own"
+        yield BrokenRule((key,), text)
     for number, one in enumerate(corpora, start=1):
         here = f"{key}.{number}"
         wrong = _wrong_files(one.files) if one.files else "a corpus without files; add files: [...]"

@@ -89,6 +89,7 @@ ONE = "corpus:\n  train:\n    - files: a.tsv\n"
         (ONE + "    - b.tsv", "mine.yaml:4 corpus.train.2: expects lines of the form key: value"),
         (ONE + "      files: b.tsv", "mine.yaml:4 corpus.train.1.files: duplicate key, first written in line 3"),
         (ONE + "  dev:\n    - {files: d.tsv, weight: 2}", "corpus.dev.1.weight: only what is trained on has weights"),
+        (ONE + "  dev: [{files: d.tsv}, {files: d.tsv}]", "mine.yaml:4 corpus.dev: there are two of d.tsv, "),
         ("model:\n  heads: [{a: 8}]\n" + ONE, "mine.yaml:2 model.heads: expects a whole number, found a list"),
     ],
 )
