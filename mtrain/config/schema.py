@@ -154,7 +154,7 @@ class TrainingConfig:
     start_from: str = option("", "Run folder whose model, with its vocabulary, training starts from; empty: from random weights.")
     max_updates: int = option(100_000, "Stop after so many optimiser steps; 0: no limit.")
     max_epochs: int = option(0, "Stop after so many passes over the training data; 0: no limit.")
-    max_minutes: float = option(0.0, "Stop after about so many minutes, validations included; their number of updates is fixed at the first validation. 0: no limit.")
+    max_minutes: float = option(0.0, "Stop after about so many minutes, validations included; their number of updates is fixed at the first validation, or, where that comes late, after a tenth of them. 0: no limit.")
     patience: int = option(0, "Stop after so many validations in a row without a better dev loss; 0: never.")
     guard: str = option("", "Name of the corpus in corpus.dev that must not be forgotten while another is learnt; empty: none.")
     guard_tolerance: float = option(0.05, "Rise of the guarded corpus' dev loss, in nats per token above that before the first update, at which training stops.")

@@ -97,11 +97,12 @@ def fit(training: Training, state: TrainingState) -> str:
             if validates or saves or state.update % config.log_every_updates == 0:
                 _write_interval(training, state, journal)
             is_best = validates and _validate(training, state, journal, began)
+            plans = (validates or state.must_plan(config)) and _plan(state, config)
             signal_number = _asked_to_end(processes, asked)
             if saves or is_best or stop_reason(state, config):
                 training.save(state)
                 saved_at = state.seconds
-            elif signal_number or 0 < config.save_every_minutes <= (state.seconds - saved_at) / 60:
+            elif plans or signal_number or 0 < config.save_every_minutes <= (state.seconds - saved_at) / 60:
                 training.save(state, passing=True)
                 saved_at = state.seconds
             if signal_number:
@@ -163,11 +164,16 @@ def _validate(training: Training, state: TrainingState, journal: Journal, began:
         is_best = state.note_validation(scores.loss, forgets(state.guarded_rise, training.config))
         journal.write_validation(state, scores, is_best)
         state.seconds = time.perf_counter() - began
-        if state.plan(training.config):
-            minutes = training.config.max_minutes
-            say(f"{minutes:g} minutes are about {state.planned_updates:,} updates; it ends there")
     vars(state).update(training.processes.agree(asdict(state)))
     return state.best_update == state.update
+
+
+def _plan(state: TrainingState, config: TrainingConfig) -> bool:
+    """Plan a budget in minutes, in all processes alike, by what they agree on; return whether that is to be saved."""
+    if not state.plan(config):
+        return False
+    say(f"{config.max_minutes:g} minutes are about {state.planned_updates:,} updates; it ends there")
+    return True
 
 
 def _interrupted(processes: Processes, state: TrainingState, signal_number: int) -> Interrupted:

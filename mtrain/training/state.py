@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from mtrain.config.schema import TrainingConfig
 
+# The share of a budget in minutes after which its speed is known, validations apart.
+_ENOUGH_TO_PLAN = 0.1
+
 
 @dataclass
 class TrainingState:
@@ -46,6 +49,13 @@ class TrainingState:
             return True
         self.validations_without_gain += 1
         return False
+
+    def must_plan(self, config: TrainingConfig) -> bool:
+        """Tell whether to plan before a validation has shown what they take: the next comes late in the budget."""
+        share = self.seconds / (60 * config.max_minutes) if config.max_minutes else 0.0
+        every = config.validate_every_updates
+        next_validation = (self.update // every + 1) * every
+        return share >= _ENOUGH_TO_PLAN and next_validation > self.update / share / 2
 
     def plan(self, config: TrainingConfig) -> bool:
         """Turn a budget in minutes into a number of updates, by the speed so far; False where there is none to turn."""
