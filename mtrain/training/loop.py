@@ -10,7 +10,7 @@ import torch
 
 from mtrain.batches.stream import TrainingStream
 from mtrain.config.schema import TrainingConfig
-from mtrain.console import say
+from mtrain.console import say, warn
 from mtrain.errors import CheckpointError, Interrupted, TrainingError
 from mtrain.model.transformer import Transformer
 from mtrain.model.weights import restore_weights
@@ -80,6 +80,7 @@ def fit(training: Training, state: TrainingState) -> str:
     Raises: Interrupted where a signal asked for an end; TrainingError where gradients stay non-finite.
     """
     config, processes = training.config, training.processes
+    _warn_of_warmup(state, config)
     metrics_file = training.folder / "metrics.jsonl" if processes.is_first else None
     with Journal(metrics_file, state, config) as journal, interruption(processes.count == 1) as asked:
         began = time.perf_counter() - state.seconds
@@ -173,7 +174,17 @@ def _plan(state: TrainingState, config: TrainingConfig) -> bool:
     if not state.plan(config):
         return False
     say(f"{config.max_minutes:g} minutes are about {state.planned_updates:,} updates; it ends there")
+    _warn_of_warmup(state, config)
     return True
+
+
+def _warn_of_warmup(state: TrainingState, config: TrainingConfig) -> None:
+    total, warmup = state.total_updates(config), config.warmup_updates
+    if 0 < total <= warmup:
+        warn(
+            f"training.warmup_updates: {warmup:,} updates of warm-up are not over when training ends after {total:,}: "
+            f"the learning rate stays low. Set it to a tenth of them, {max(total // 10, 1):,}, or train longer."
+        )
 
 
 def _interrupted(processes: Processes, state: TrainingState, signal_number: int) -> Interrupted:

@@ -59,3 +59,11 @@ def test_a_budget_in_minutes_is_planned_in_time_and_the_plan_is_saved(
     settings = {"max_updates": 0, "max_minutes": 1.0, "save_every_updates": 1000}
     fit(training(saved, tmp_path, validate_every_updates=validate_every_updates, **settings), TrainingState())
     assert saved == expected
+
+
+@pytest.mark.parametrize("limit", [{"max_updates": 60}, {"max_updates": 0, "max_minutes": 1.0}])
+def test_a_warmup_longer_than_the_run_is_told(limit, saved, tmp_path, capsys):
+    fit(training(saved, tmp_path, **limit, warmup_updates=59), TrainingState())
+    assert "warmup_updates" not in capsys.readouterr().err
+    fit(training(saved, tmp_path, **limit, warmup_updates=60), TrainingState())
+    assert "warmup_updates: 60 updates of warm-up are not over when training ends after 60" in capsys.readouterr().err
