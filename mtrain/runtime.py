@@ -127,6 +127,12 @@ def peak_memory(device: torch.device) -> int:
     return int(peak) if sys.platform == "darwin" else 1024 * int(peak)
 
 
+def release_memory() -> None:
+    """Give back what PyTorch holds of the GPU's memory for tensors to come."""
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
 def seed_from(*parts: int | str) -> None:
     """Seed PyTorch's generators by a hash of `parts`.
 

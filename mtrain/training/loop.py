@@ -6,14 +6,13 @@ from copy import deepcopy
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import torch
-
 from mtrain.batches.stream import TrainingStream
 from mtrain.config.schema import TrainingConfig
 from mtrain.console import say, warn
 from mtrain.errors import CheckpointError, Interrupted, TrainingError
 from mtrain.model.transformer import Transformer
 from mtrain.model.weights import restore_weights
+from mtrain.runtime import is_out_of_memory
 from mtrain.tokenizer import Tokenizers
 from mtrain.training.checkpoint import Checkpoints
 from mtrain.training.interruption import Interruption, interruption
@@ -131,7 +130,9 @@ def _update(training: Training, state: TrainingState, journal: Journal) -> None:
     learning_rate = _learning_rate(training.config, state, training.updater.model.d_model)
     try:
         report = training.updater.update(state.update + 1, batches, learning_rate)
-    except torch.OutOfMemoryError as error:
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
         raise TrainingError(
             f"update {state.update + 1}: out of memory. Run the same command again: what training remembers is then in "
             "memory from the start, and batches are cut to what is left. Or lower batches.max_tokens_per_batch."

@@ -8,7 +8,7 @@ import torch
 from mtrain.batches.collate import Batch
 from mtrain.console import say, warn
 from mtrain.errors import TrainingError
-from mtrain.runtime import is_out_of_memory, peak_memory
+from mtrain.runtime import is_out_of_memory, peak_memory, release_memory
 from mtrain.training.loop import Training
 from mtrain.training.state import TrainingState
 
@@ -76,8 +76,8 @@ def _fits(training: Training, batch: Batch) -> bool:
         fits = True
     updater.optimizer.zero_grad()
     del beside
-    if not fits and torch.cuda.is_available():
-        torch.cuda.empty_cache()
+    if not fits:
+        release_memory()
     return fits
 
 

@@ -8,10 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from mtrain.batches.collate import Batch, split_batch, twice
+from mtrain.console import warn
 from mtrain.errors import CheckpointError
 from mtrain.model.transformer import Transformer
 from mtrain.model.weights import named_weights, restore_weights
-from mtrain.runtime import seed_from
+from mtrain.runtime import is_out_of_memory, release_memory, seed_from
 from mtrain.training.checkpoint import TensorFiles
 from mtrain.training.moving_average import MovingAverage
 from mtrain.training.objective import Loss, smoothed_cross_entropy
@@ -97,7 +98,7 @@ class Updater:
         Where it is not finite, neither weights nor optimiser change; the report's gradient norm tells.
         """
         target_tokens = sum(batch.target_tokens for batch in batches)
-        loss, nll = self.gradient(number, batches)
+        loss, nll = self._gradient_that_fits(number, batches)
         gradient_norm = self._clip()
         self._step(learning_rate, gradient_norm)
         if self.average:
@@ -153,6 +154,20 @@ class Updater:
             sums += counts * torch.stack((loss.smoothed.detach(), loss.nll))
         total = self._processes.total(sums) if exchanges else sums
         return total[0], total[1]
+
+    def _gradient_that_fits(self, number: int, batches: Sequence[Batch]) -> tuple[Tensor, Tensor]:
+        """Do what `gradient` does, in more pieces where the memory has become too small; several processes cannot."""
+        rows = max(len(batch.tgt_in_BT) for batch in batches)
+        while True:
+            try:
+                return self.gradient(number, batches)
+            except RuntimeError as error:
+                if not is_out_of_memory(error) or self._processes.count > 1 or self.pieces >= rows:
+                    raise
+            self.optimizer.zero_grad()
+            release_memory()
+            self.pieces *= 2
+            warn(f"update {number:,}: out of memory. From here on each batch is computed in {self.pieces} pieces.")
 
     def _share(self, batches: Sequence[Batch]) -> Iterator[tuple[int, int, Batch]]:
         """Yield this process's micro-batches in pieces, with their index and the number of the piece.

@@ -1,17 +1,24 @@
 """One update: accumulation is exact, clipping clips, dropout is a function of seed and update."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
 from mtrain.batches.collate import collate
 from mtrain.config.schema import TrainingConfig
+from mtrain.errors import TrainingError
 from mtrain.model.build import build_model
 from mtrain.model.dropout import Dropout
 from mtrain.model.weights import named_weights
+from mtrain.training import loop, step
 from mtrain.training.moving_average import MovingAverage
 from mtrain.training.optimizer import build_optimizer, optimizer_tensors, restore_optimizer
+from mtrain.training.state import TrainingState
 from mtrain.training.step import BatchLoss, Updater
 from mtrain.training.validation import dev_losses
+
+SIGNS_OF_NO_MEMORY = [torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("CPU: can't allocate memory: you")]
 
 
 @pytest.fixture
@@ -118,6 +125,38 @@ def test_a_batch_in_pieces_gives_the_gradient_of_the_whole(updater, sentences):
     for other in gradients[1:]:
         for name, gradient in gradients[0].items():
             torch.testing.assert_close(other[name], gradient, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("sign", SIGNS_OF_NO_MEMORY)
+def test_where_memory_runs_out_the_same_update_is_made_in_pieces(updater, sentences, monkeypatch, capsys, sign):
+    batches = parts_of(sentences(8), sentences(8, seed=1), [2, 6])
+    in_pieces = updater(dropout=0.3)
+    in_pieces.pieces = 4
+    expected, _ = weights_after(in_pieces, batches)
+
+    def loss(model, batch, *rest, original=step.batch_loss):
+        if len(batch.tgt_in_BT) > 2:
+            raise sign
+        return original(model, batch, *rest)
+
+    monkeypatch.setattr(step, "batch_loss", loss)
+    one = updater(dropout=0.3)
+    weights, _ = weights_after(one, batches)
+    assert "update 1: out of memory. From here on each batch is computed in 4 pieces" in capsys.readouterr().err
+    assert all(torch.equal(weights[name], expected[name]) for name in expected)
+
+
+@pytest.mark.parametrize("sign", SIGNS_OF_NO_MEMORY)
+def test_a_memory_too_small_for_one_pair_ends_training(updater, sentences, monkeypatch, sign):
+    def loss(*_):
+        raise sign
+
+    monkeypatch.setattr(step, "batch_loss", loss)
+    batches = parts_of(sentences(3), sentences(3, seed=1), [3])
+    stream = SimpleNamespace(take=lambda *_: batches)
+    training = SimpleNamespace(config=TrainingConfig(), stream=stream, updater=updater())
+    with pytest.raises(TrainingError, match=r"update 1: out of memory\. Run the same command again"):
+        loop._update(training, TrainingState(), None)
 
 
 def test_r_drop_without_dropout_is_the_loss_without_r_drop(updater, sentences):
