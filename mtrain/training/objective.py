@@ -44,6 +44,8 @@ def smoothed_cross_entropy(
     With `r_drop`, rows 2i and 2i + 1 are two predictions p and q of one token, and r_drop * (KL(p|q) + KL(q|p)) / 2 of
     each pair is added. Source: Liang et al. 2021, eq. 4, where r_drop is called alpha.
     """
+    if not torch.is_grad_enabled():
+        weight_VD = weight_VD.detach()  # whose gradient would be computed, and nobody look at it
     smoothed, nll = _ChunkedCrossEntropy.apply(  # type: ignore[no-untyped-call]
         hidden_MD, weight_VD, bias_V, labels_M, smoothing, r_drop
     )

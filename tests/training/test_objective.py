@@ -3,6 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from torch.utils.flop_counter import FlopCounterMode
 
 from mtrain.training import objective
 from mtrain.training.objective import share_of_others, smoothed_cross_entropy
@@ -99,3 +100,11 @@ def test_bf16_autocast_is_near():
     with torch.autocast("cpu", torch.bfloat16):
         rough = smoothed_cross_entropy(hidden, weight, None, labels, 0.1)
     assert rough.smoothed.item() == pytest.approx(exact.smoothed.item(), rel=0.01)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_no_gradient_is_computed_that_nobody_asks_for(training):
+    weight, bias = (torch.randn(20, *shape, requires_grad=True) for shape in ((6,), ()))
+    with FlopCounterMode(display=False) as counter, torch.set_grad_enabled(training):
+        smoothed_cross_entropy(torch.randn(12, 6), weight, bias, torch.zeros(12, dtype=torch.long), 0.1)
+    assert counter.get_total_flops() == (3 if training else 1) * 2 * 12 * 6 * 20
