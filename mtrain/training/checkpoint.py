@@ -61,6 +61,7 @@ class Checkpoints:
         outdated = self._whole("passing-*")
         where = self.folder / f"passing-{state.update:08d}" if passing else self.path(state.update)
         try:
+            self._clear_up()
             with folder_written_whole(where) as partial:
                 for name, part in tensors.items():
                     save_tensors(part, partial / f"{name}.safetensors")
@@ -126,6 +127,12 @@ class Checkpoints:
             removed = checkpoint.with_suffix(".removed")  # no longer a checkpoint, should a kill come half-way
             checkpoint.rename(removed)
             shutil.rmtree(removed)
+
+    def _clear_up(self) -> None:
+        """Remove what kills have left, half-written and half-removed."""
+        for pattern in ("*.mtrain-partial", "*.removed"):
+            for left in self.folder.glob(pattern):
+                shutil.rmtree(left)
 
     def _description(self, checkpoint: Path) -> dict:  # type: ignore[type-arg]
         try:
