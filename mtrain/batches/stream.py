@@ -8,8 +8,9 @@ import numpy as np
 from mtrain.batches.augment import Augmentation, EpochExamples
 from mtrain.batches.collate import Batch, collate
 from mtrain.batches.sampler import Indices, Lengths, Mixture, epoch_batches, length_batches, usable_examples
-from mtrain.batches.store import Examples
-from mtrain.config.schema import BatchesConfig
+from mtrain.batches.store import Examples, Prepared
+from mtrain.config.schema import BatchesConfig, CorpusConfig
+from mtrain.corpus.sources import entries
 
 
 def model_lengths(examples: Examples) -> Lengths:
@@ -27,6 +28,12 @@ def fixed_batches(examples: Examples, max_tokens: int, rows: Indices | None = No
     these = np.arange(len(examples)) if rows is None else rows
     batches = length_batches(model_lengths(examples), these, max_tokens, these)
     return [collate_examples(examples, batch) for batch in batches]
+
+
+def make_mixture(prepared: Prepared, corpus: CorpusConfig) -> Mixture | None:
+    """Return how often an epoch sees each of the corpora; None where it sees all of them once."""
+    weights = tuple(one.weight for one in entries(corpus, "train"))
+    return None if set(weights) == {1.0} else Mixture(prepared.corpora("train"), weights)
 
 
 class TrainingStream:

@@ -9,9 +9,8 @@ from pathlib import Path
 import torch
 
 from mtrain.batches.augment import make_augmentation
-from mtrain.batches.sampler import Mixture
 from mtrain.batches.store import Prepared, open_prepared
-from mtrain.batches.stream import TrainingStream
+from mtrain.batches.stream import TrainingStream, make_mixture
 from mtrain.commands.length_penalty import tuned
 from mtrain.commands.start_from import start_from
 from mtrain.commands.validator import make_validator
@@ -165,7 +164,7 @@ def _training(
     if section.start_from and checkpoints.latest() is None:
         start_from(section.start_from, model, config.model, tokenizers)
     augmentation = make_augmentation(prepared, tokenizers, config.batches, config.run.seed)
-    mixture = _mixture(config, prepared)
+    mixture = make_mixture(prepared, config.corpus)
     stream = TrainingStream(prepared.examples("train"), config.batches, config.run.seed, augmentation, mixture)
     if len(stream) == 0:
         raise TrainingError(
@@ -186,12 +185,6 @@ def _training(
     return Training(section, stream, tokenizers, model, updater, validator, checkpoints, processes, run)
 
 
-def _mixture(config: Config, prepared: Prepared) -> Mixture | None:
-    """Return how often an epoch sees each of the corpora; None where it sees all of them once."""
-    weights = tuple(one.weight for one in entries(config.corpus, "train"))
-    return None if set(weights) == {1.0} else Mixture(prepared.corpora("train"), weights)
-
-
 def _loss(
     config: TrainingConfig, model: Transformer, smoothing: float, precision: torch.dtype, processes: Processes
 ) -> BatchLoss:
@@ -208,13 +201,13 @@ def _loss(
 
 
 def _fingerprint(config: Config, prepared: Prepared, precision: torch.dtype) -> Fingerprint:
-    training = asdict(config.training)
+    training, mixture = asdict(config.training), make_mixture(prepared, config.corpus)
     return {
         "prepared data": prepared.fingerprint,
         "run.seed": config.run.seed,
         **{f"model.{key}": value for key, value in asdict(config.model).items()},
         **{f"batches.{key}": value for key, value in asdict(config.batches).items()},
-        **({"weights of corpus.train": str(list(mixture.weights))} if (mixture := _mixture(config, prepared)) else {}),
+        **({"weights of corpus.train": str(list(mixture.weights))} if mixture else {}),
         **{f"training.{key}": value for key, value in training.items() if key not in _FREE_TRAINING_SETTINGS},
         "training.precision": _name(precision),
     }

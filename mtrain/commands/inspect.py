@@ -9,6 +9,7 @@ import numpy as np
 from mtrain.batches.store import CURE, Prepared, open_prepared
 from mtrain.config.schema import Config, TrainingConfig
 from mtrain.console import say
+from mtrain.corpus.sources import SIDES
 from mtrain.errors import InspectionError, PreparedDataError
 from mtrain.inspection.batch import BatchView, render_batch
 from mtrain.inspection.data import DataFigures, survey_data
@@ -118,11 +119,13 @@ def _batch(config: Config, prepared: Prepared, tokenizers: Tokenizers, figures: 
     """Return a batch of the first epoch: of those with short sentences the one with most padding in its sources."""
     from mtrain.batches.augment import EpochExamples, make_augmentation
     from mtrain.batches.sampler import epoch_batches, usable_examples
-    from mtrain.batches.stream import collate_examples, model_lengths
+    from mtrain.batches.stream import collate_examples, make_mixture, model_lengths
 
     examples, section = prepared.examples("train"), config.batches
     lengths = model_lengths(examples)
     usable = usable_examples(lengths, section.max_tokens_per_sentence)
+    if mixture := make_mixture(prepared, config.corpus):
+        usable = mixture.draw(usable, config.run.seed, 0)
     if not len(usable):
         raise InspectionError(
             f"{prepared.folder}: every training pair has a side of more than {section.max_tokens_per_sentence} tokens. "
@@ -176,7 +179,7 @@ def _model(config: Config, folder: Path | None, prepared: Prepared | None) -> "T
 
 def _shapes(config: Config, prepared: Prepared | None) -> tuple["BatchShape", "BatchShape"]:
     """Return one pair of mean length, and the largest batch of the first epoch."""
-    from mtrain.batches.stream import TrainingStream
+    from mtrain.batches.stream import TrainingStream, make_mixture
     from mtrain.inspection.costs import BatchShape
 
     tokens = min(_ASSUMED_TOKENS, config.batches.max_tokens_per_sentence)
@@ -184,12 +187,14 @@ def _shapes(config: Config, prepared: Prepared | None) -> tuple["BatchShape", "B
     largest = mean._replace(rows=config.batches.max_tokens_per_batch // tokens)
     if prepared is None:
         return mean, largest
-    examples = prepared.examples("train")
-    stream = TrainingStream(examples, config.batches, config.run.seed)
+    examples, mixture = prepared.examples("train"), make_mixture(prepared, config.corpus)
+    stream = TrainingStream(examples, config.batches, config.run.seed, mixture=mixture)
     if len(stream):
         batch = stream.largest(0)
         rows, T = batch.tgt_in_BT.shape
-        mean = BatchShape(1, round(examples.source_lengths.mean()) + 1, round(examples.target_lengths.mean()) + 1)
+        often = np.asarray(mixture.weights)[mixture.corpora] if mixture else None
+        source, target = (round(np.average(examples.lengths(side), weights=often)) + 1 for side in SIDES)
+        mean = BatchShape(1, source, target)
         largest = BatchShape(rows, batch.source.src_BS.shape[1], T)
     stream.close()
     return mean, largest

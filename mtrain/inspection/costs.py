@@ -13,7 +13,7 @@ from mtrain.console import table
 from mtrain.model.transformer import Transformer
 from mtrain.tokenizer import BYTES
 from mtrain.training.optimizer import build_optimizer
-from mtrain.training.step import batch_loss
+from mtrain.training.step import BatchLoss
 
 
 class BatchShape(NamedTuple):
@@ -74,9 +74,9 @@ def training_memory(model: Transformer, section: TrainingConfig, shape: BatchSha
     The estimate goes through one row and through two of this length, and from there in a straight line; it holds what
     the forward pass keeps for the backward pass, and not what either needs for a moment.
     """
-    model.train()
+    loss = BatchLoss(model.train(), section.label_smoothing, precision, section.r_drop)
     weights = sum(parameter.nbytes for parameter in model.parameters())
-    one, two = (_kept_for_backward(model, _batch(shape, rows), section.label_smoothing, precision) for rows in (1, 2))
+    one, two = (_kept_for_backward(loss, _batch(shape, rows)) for rows in (1, 2))
     return Memory(
         weights=weights,
         gradients=weights,
@@ -96,9 +96,9 @@ def _optimizer_bytes(model: Transformer, section: TrainingConfig) -> int:
     return sum(tensor.nbytes for state in optimizer.state.values() for tensor in state.values())
 
 
-def _kept_for_backward(model: Transformer, batch: Batch, smoothing: float, precision: torch.dtype) -> int:
+def _kept_for_backward(loss: BatchLoss, batch: Batch) -> int:
     """Return the bytes of all tensors, but the weights, that the forward pass keeps."""
-    weights = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
+    weights = {parameter.untyped_storage().data_ptr() for parameter in loss.parameters()}
     kept: dict[int, int] = {}
 
     def note(tensor: Tensor) -> Tensor:
@@ -108,8 +108,8 @@ def _kept_for_backward(model: Transformer, batch: Batch, smoothing: float, preci
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
-        loss = batch_loss(model, batch.to(next(model.parameters()).device), smoothing, precision)
-    del loss  # until here it has held all that was kept, so that no address came twice
+        found = loss(batch.to(loss.model.output.weight.device))
+    del found  # until here it has held all that was kept, so that no address came twice
     return sum(kept.values())
 
 

@@ -67,11 +67,12 @@ def test_weights_gradients_and_optimiser_are_exact(model, optimizer, average_dec
     assert memory.average == (memory.weights if average_decay else 0)
 
 
-@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
-def test_activations_of_many_rows_lie_on_the_line_through_two(model, precision):
+@pytest.mark.parametrize(("precision", "r_drop"), [(torch.float32, 0.0), (torch.bfloat16, 0.0), (torch.bfloat16, 5.0)])
+def test_activations_of_many_rows_lie_on_the_line_through_two(model, precision, r_drop):
     shape = BatchShape(24, 9, 11)
-    estimated = training_memory(model, TrainingConfig(), shape, precision).activations
-    measured = costs._kept_for_backward(model, costs._batch(shape, shape.rows), 0.1, precision)
+    estimated = training_memory(model, TrainingConfig(r_drop=r_drop), shape, precision).activations
+    loss = BatchLoss(model, 0.1, precision, r_drop)
+    measured = costs._kept_for_backward(loss, costs._batch(shape, shape.rows))
     assert estimated == pytest.approx(measured, rel=0.01)
     assert estimated > 20 * 2 * 24 * (9 + 11) * D  # at the very least 20 tensors of the width, in bf16
 

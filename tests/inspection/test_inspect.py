@@ -12,7 +12,7 @@ from mtrain.batches.store import read_prepared
 from mtrain.batches.stream import model_lengths
 from mtrain.cli import app
 from mtrain.commands.prepare import prepare
-from mtrain.config.load import dump_config
+from mtrain.config.load import dump_config, load_config
 from mtrain.model.build import build_model
 from mtrain.model.bundle import Bundle, save_bundle
 
@@ -101,6 +101,22 @@ def test_model_before_and_after_preparing(config, bundle):
         "elsewhere: not prepared yet. So a vocabulary of tokenizer.vocabulary_size and sentences of 32 tokens are "
         "assumed.\n"
     )
+
+
+def test_corpora_are_looked_at_as_often_as_training_does(config):
+    for side in ("source", "target"):
+        Path(f"long.{side}").write_text("天甚佳，子食乎？" * 8 + "\n", "utf-8")
+    train = "[{files: [train.source, train.target], weight: 2}, {files: [long.source, long.target], weight: 0}]"
+    changes = ("-c", "tiny.yaml", "-s", f"corpus.train={train}", "-s", "batches.max_tokens_per_batch=99999")
+    prepare(load_config("tiny.yaml", changes[3::2]))
+    out, _ = inspect("data", *changes)
+    assert "batch 1 of 1 in epoch 1: 802 pairs" in out
+    prepared = read_prepared(Path("prepared"))
+    seen = prepared.corpora("train") == 0
+    source, target = (side[seen] for side in vars(model_lengths(prepared.examples("train"))).values())
+    out, _ = inspect("model", *changes)
+    assert f"activations of 802 pairs of {source.max()} and {target.max()} tokens" in out
+    assert f"pairs of {source.mean():.0f} source and {target.mean():.0f} target tokens" in out
 
 
 def test_a_trained_model_is_looked_at_in_its_folder(bundle):
