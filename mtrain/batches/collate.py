@@ -22,7 +22,12 @@ class SourceBatch:
 
     def to(self, device: torch.device) -> "SourceBatch":
         """Return the same batch on another device."""
-        return SourceBatch(self.src_BS.to(device), None if self.keep_BS is None else self.keep_BS.to(device))
+        keep_BS = None if self.keep_BS is None else self.keep_BS.to(device, non_blocking=True)
+        return SourceBatch(self.src_BS.to(device, non_blocking=True), keep_BS)
+
+    def pinned(self) -> "SourceBatch":
+        """Return the same batch in memory that a GPU fetches by itself, while the program goes on."""
+        return SourceBatch(self.src_BS.pin_memory(), None if self.keep_BS is None else self.keep_BS.pin_memory())
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,16 @@ class Batch:
             self.tgt_in_BT.to(device, non_blocking=True),
             self.labels_M.to(device, non_blocking=True),
             self.real_M.to(device, non_blocking=True),
+            self.source_tokens,
+        )
+
+    def pinned(self) -> "Batch":
+        """Return the same batch as `SourceBatch.pinned` does."""
+        return Batch(
+            self.source.pinned(),
+            self.tgt_in_BT.pin_memory(),
+            self.labels_M.pin_memory(),
+            self.real_M.pin_memory(),
             self.source_tokens,
         )
 

@@ -41,7 +41,7 @@ class TrainingStream:
 
     A thread assembles ahead what the next two calls of `take` are likely to ask for, and orders the next epoch.
     `seconds_waited` is the time that `take` has had to wait for it. Not for several threads to call at once.
-    Without a `mixture` each epoch sees every example once.
+    Without a `mixture` each epoch sees every example once. `pinned` is for batches that go to a GPU.
     """
 
     def __init__(
@@ -51,6 +51,7 @@ class TrainingStream:
         seed: int,
         augmentation: Augmentation | None = None,
         mixture: Mixture | None = None,
+        pinned: bool = False,
     ) -> None:
         self._examples = examples
         self._config = config
@@ -58,6 +59,7 @@ class TrainingStream:
         self._augmentation = augmentation
         self._lengths = model_lengths(examples)
         self._mixture = mixture
+        self._pinned = pinned
         usable = usable_examples(self._lengths, config.max_tokens_per_sentence)
         self.left_out = len(examples) - len(usable)  # longer than the limit, never trained on
         self._usable = mixture.seen(usable) if mixture else usable
@@ -114,9 +116,10 @@ class TrainingStream:
             self._orders.pop(other).cancel()
 
     def _assemble(self, epoch: int, indices: Indices) -> Batch:
-        if self._augmentation is None:
-            return collate_examples(self._examples, indices)
-        return collate_examples(EpochExamples(self._examples, self._augmentation, epoch), indices)
+        augmentation = self._augmentation
+        seen = EpochExamples(self._examples, augmentation, epoch) if augmentation else self._examples
+        batch = collate_examples(seen, indices)
+        return batch.pinned() if self._pinned else batch
 
     def _order(self, epoch: int) -> Future[list[Indices]]:
         if epoch not in self._orders:

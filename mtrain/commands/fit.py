@@ -165,7 +165,8 @@ def _training(
         start_from(section.start_from, model, config.model, tokenizers)
     augmentation = make_augmentation(prepared, tokenizers, config.batches, config.run.seed)
     mixture = make_mixture(prepared, config.corpus)
-    stream = TrainingStream(prepared.examples("train"), config.batches, config.run.seed, augmentation, mixture)
+    examples, pinned = prepared.examples("train"), model.output.weight.is_cuda
+    stream = TrainingStream(examples, config.batches, config.run.seed, augmentation, mixture, pinned)
     if len(stream) == 0:
         raise TrainingError(
             f"{config.corpus.folder}: every training pair has a side of more than "

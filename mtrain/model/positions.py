@@ -108,12 +108,14 @@ class AlibiPositions(BlindAttention):
 
     def __init__(self, heads: int) -> None:
         super().__init__()
-        self._rates = [2 ** (-8 * head / heads) for head in range(1, heads + 1)]
+        self._heads = heads
 
     def bias(self, first: int, queries: int, keys: int, like: Tensor) -> Tensor:
         """Shapes: (H, T, S)."""
         ahead_TS = _distances(first, queries, keys, like.device).to(like.dtype)
-        rates_H11 = like.new_tensor(self._rates)[:, None, None]
+        # Made where they are used: a copy to the GPU would be waited for.
+        heads_H = torch.arange(1, self._heads + 1, device=like.device)
+        rates_H11 = torch.exp2(heads_H * (-8 / self._heads)).to(like.dtype)[:, None, None]
         return rates_H11 * ahead_TS.clamp(max=0) - rates_H11.flip(0) * ahead_TS.clamp(min=0)
 
 

@@ -232,3 +232,26 @@ def test_a_mixture_is_the_same_in_whatever_order_it_is_asked(prepared: Prepared)
     plain, weighed = TrainingStream(prepared.examples("train"), BatchesConfig(), 1), make((1.0, 1.0, 1.0))
     assert sum(len(batch.tgt_in_BT) for batch in whole_epoch(weighed, 0, 9)) == len(usable)
     assert len(plain) >= len(usable)
+
+
+def test_a_batch_for_a_gpu_is_pinned_by_the_thread_and_nobody_waits_for_its_way(
+    prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[str] = []
+    waits: list[bool] = []
+
+    def pin(tensor: torch.Tensor) -> torch.Tensor:
+        threads.append(threading.current_thread().name[:7])
+        return tensor
+
+    def bring(tensor: torch.Tensor, device: torch.device, non_blocking: bool = False) -> torch.Tensor:
+        waits.append(not non_blocking)
+        return tensor
+
+    monkeypatch.setattr(torch.Tensor, "pin_memory", pin)
+    (batch,) = TrainingStream(prepared.examples("train"), BatchesConfig(**LIMITS), 1, pinned=True).take(0, 0, 1)
+    parts = 4 + (batch.source.keep_BS is not None)
+    assert threads[:parts] == ["batches"] * parts
+    monkeypatch.setattr(torch.Tensor, "to", bring)
+    batch.to(torch.device("cpu"))
+    assert waits == [False] * parts
