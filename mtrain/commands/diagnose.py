@@ -5,7 +5,6 @@ from functools import partial
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file
 
 from mtrain.batches.store import Prepared, open_prepared
 from mtrain.batches.stream import collate_examples
@@ -86,11 +85,13 @@ def _model(config: Config, trained: Path | None, prepared: Prepared) -> tuple[Tr
     source_pieces, target_pieces = (tokenizers[side].vocabulary_size for side in SIDES)
     model = build_model(config.model, source_pieces, target_pieces)
     if trained is not None:
-        latest = Checkpoints(trained / "checkpoints", {}, keep=1).latest()
+        checkpoints = Checkpoints(trained / "checkpoints", {}, keep=1)
+        latest = checkpoints.latest()
         if latest is None:
             raise BundleError(f"{trained}: neither a model nor a checkpoint is in this folder.")
+        (weights,) = checkpoints.weights([latest])
         with torch.no_grad():
-            restore_weights(model, load_file(latest / "model.safetensors"), str(latest), CheckpointError)
+            restore_weights(model, weights, str(latest), CheckpointError)
         say(f"{trained} has no model yet: its latest checkpoint, {latest.name}, is examined")
     return model, tokenizers
 

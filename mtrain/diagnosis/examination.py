@@ -70,21 +70,24 @@ class Subject:
 
 
 def examine(subject: Subject) -> Iterator[tuple[str, Finding]]:
-    """Yield each finding with the name of its group; a stage that is broken leaves the later ones out."""
+    """Yield each finding with the name of its group; a stage that is broken leaves the later ones out.
+
+    What is broken in the data does not, unless there is nothing left to train on.
+    """
     for stage in _STAGES:
         broken = False
         for group, check in stage.items():
-            for finding in _guarded(check(subject)):
+            for finding in _guarded(check, subject):
                 broken = broken or finding.verdict == "broken"
                 yield group, finding
-        if broken and stage is not _STAGES[0]:
+        if broken and (stage is not _STAGES[0] or not subject.sample):
             return
 
 
-def _guarded(findings: Findings) -> Findings:
+def _guarded(check: Callable[[Subject], Findings], subject: Subject) -> Findings:
     """Take what PyTorch has to complain of as a finding about the model."""
     try:
-        yield from findings
+        yield from check(subject)
     except (RuntimeError, IndexError) as error:
         told = str(error).strip().partition("\n")[0]
         yield Finding("the model can be run", f"{type(error).__name__}: {told}", "broken", "cannot_run")
@@ -182,10 +185,11 @@ _STAGES: list[dict[str, Callable[[Subject], Findings]]] = [
 
 
 def _sentences(subject: Subject) -> Batch:
-    """Return a few sentences with padding on both sides, the last source being cut where all are of one length."""
+    """Return a few sentences with padding on both sides, also where all sources are of one length."""
     sources, targets = map(list, zip(*map(subject.pair, _few(subject)), strict=True))
     if len({len(source) for source in sources}) == 1:
-        sources[-1] = sources[-1][: -(-len(sources[-1]) // 2)]
+        half = len(sources[-1]) // 2
+        sources[-1] = sources[-1][:half] if half else sources[-1] * 2
     return collate(sources, targets).to(subject.device)
 
 

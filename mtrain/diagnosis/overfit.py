@@ -106,15 +106,21 @@ def _only(batch: Batch, some_M: torch.Tensor) -> Batch:
 def choose_pairs(pairs: Sequence[tuple[Ids, Ids]]) -> tuple[list[Ids], list[Ids]]:
     """Return the first twenty short pairs that can be told apart by what is in their sources, in whatever order.
 
-    Where the training data have too few short ones, longer ones take their place.
+    Where the training data have too few short ones, longer ones take their place, and then those of a word or two.
     """
     seen: set[tuple[int, ...]] = set()
     sources: list[Ids] = []
     targets: list[Ids] = []
-    for source, target in sorted(pairs, key=lambda pair: max(10, len(pair[0]), len(pair[1]))):
+    for source, target in sorted(pairs, key=_usefulness):
         kind = tuple(sorted(source))
-        if len(sources) < PAIRS and kind not in seen and min(len(source), len(target)) > 2 and EOS not in target:
+        if len(sources) < PAIRS and kind not in seen and EOS not in target:
             seen.add(kind)
             sources.append(source)
             targets.append(target)
     return sources, targets
+
+
+def _usefulness(pair: tuple[Ids, Ids]) -> tuple[bool, int]:
+    """Return what sorts the best pairs to the front."""
+    lengths = [len(side) for side in pair]
+    return min(lengths) <= 2, max(10, *lengths)

@@ -38,7 +38,7 @@ Fingerprint = dict[str, str | int | float | bool]
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """The checkpoints of one run. `fingerprint` names every setting that going on must not change."""
+    """The checkpoints of one run. `fingerprint` names every setting that going on must not change; empty: none."""
 
     folder: Path
     fingerprint: Fingerprint
@@ -155,7 +155,7 @@ class Checkpoints:
             for key in sorted(then.keys() | now.keys())
             if then.get(key) != now.get(key)
         ]
-        if changes:
+        if self.fingerprint and changes:
             raise CheckpointError(
                 f"{checkpoint}: made with other settings: {'; '.join(changes)}. "
                 "Set them back to go on, or start afresh in another run.folder."

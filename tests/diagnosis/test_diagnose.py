@@ -1,5 +1,7 @@
 """The command: of a config, a run, a model, a run that has only a checkpoint; and its exit status."""
 
+import shutil
+
 import pytest
 import torch
 from typer.testing import CliRunner
@@ -7,8 +9,10 @@ from typer.testing import CliRunner
 from mtrain.cli import app
 from mtrain.commands import diagnose as command
 from mtrain.commands.fit import fit
-from mtrain.diagnosis.examination import examine
+from mtrain.diagnosis.examination import _sentences, examine
 from mtrain.diagnosis.finding import Finding
+from mtrain.diagnosis.overfit import PAIRS, choose_pairs
+from mtrain.errors import CheckpointError
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +65,30 @@ def test_a_run_without_a_model_is_examined_at_its_latest_checkpoint(run, load, t
     assert "its latest checkpoint, update-00000004, is examined" in capsys.readouterr().err
     fresh = subject()
     assert not torch.equal(from_checkpoint.model.output.weight, fresh.model.output.weight)
+
+
+def test_a_damaged_checkpoint_is_named(run, tmp_path, subject):
+    shutil.copytree(run / "checkpoints", tmp_path / "checkpoints")
+    weights = tmp_path / "checkpoints" / "update-00000004" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:100])
+    with pytest.raises(CheckpointError, match=r"update-00000004: model\.safetensors is damaged or missing"):
+        subject(trained=tmp_path)
+
+
+def test_where_all_pairs_are_over_the_limit_the_examination_ends_with_that(subject, causes):
+    assert causes(subject("batches.max_tokens_per_sentence=1")) == ["limit_low"]
+
+
+def test_pairs_of_a_word_or_two_are_learnt_by_heart_only_where_there_are_no_longer_ones():
+    short, long = [([n], [n, n]) for n in range(4, 9)], [([n] * 3, [n] * 4) for n in range(4, 29)]
+    assert choose_pairs([*short, *long]) == tuple(map(list, zip(*long[:PAIRS], strict=True)))
+    assert choose_pairs([*short, *long[:2]]) == tuple(map(list, zip(*long[:2], *short, strict=True)))
+
+
+def test_a_corpus_of_one_word_sources_still_shows_padding(subject):
+    words = subject()
+    words.pair = lambda index: ([index + 10], [index + 11, index + 12])
+    assert _sentences(words).source.keep_BS is not None
 
 
 def test_a_folder_with_nothing_in_it_is_named(tmp_path, one_finding):
