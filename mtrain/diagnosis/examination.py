@@ -161,11 +161,17 @@ def _settings(subject: Subject) -> Findings:
     groups = length_batches(model_lengths(subject.examples), chosen, budget, ties=chosen)
     order = np.random.default_rng(1).permutation(len(groups))
     batches = [subject.make_batch(groups[index].tolist()) for index in islice(cycle(order), UPDATES)]
-    rate = learning_rate(config, config.warmup_updates, config.max_updates, subject.model_config.d_model)
+    rate = _peak_rate(config, subject.model_config.d_model)
     with weights_put_back(subject.model):
         seed_from(1, "weights")
         initialize(subject.model, INITIALIZATIONS[subject.model_config.initialization])
         yield from check_settings(subject.make_updater(), batches, rate)
+
+
+def _peak_rate(config: TrainingConfig, d_model: int) -> float:
+    """Return the highest rate that the run reaches: no schedule rises after its warm-up, and the run may end in it."""
+    risen = min(config.warmup_updates, config.max_updates or config.warmup_updates)
+    return max(learning_rate(config, update, config.max_updates, d_model) for update in range(1, risen + 1))
 
 
 _STAGES: list[dict[str, Callable[[Subject], Findings]]] = [

@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 from mtrain.cli import app
 from mtrain.commands import diagnose as command
 from mtrain.commands.fit import fit
-from mtrain.diagnosis.examination import _sentences, examine
+from mtrain.config.schema import TrainingConfig
+from mtrain.diagnosis.examination import _peak_rate, _sentences, examine
 from mtrain.diagnosis.finding import Finding
 from mtrain.diagnosis.overfit import PAIRS, choose_pairs
 from mtrain.errors import CheckpointError
@@ -83,6 +84,20 @@ def test_pairs_of_a_word_or_two_are_learnt_by_heart_only_where_there_are_no_long
     short, long = [([n], [n, n]) for n in range(4, 9)], [([n] * 3, [n] * 4) for n in range(4, 29)]
     assert choose_pairs([*short, *long]) == tuple(map(list, zip(*long[:PAIRS], strict=True)))
     assert choose_pairs([*short, *long[:2]]) == tuple(map(list, zip(*long[:2], *short, strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "peak"),
+    [
+        ({"max_updates": 0}, 1.0),
+        ({"max_updates": 300}, 1.0),
+        ({"max_updates": 50}, 0.25),
+        ({"max_updates": 100, "cooldown": 0.5}, 51 / 200),
+    ],
+)
+def test_the_rate_that_is_tried_is_one_that_the_run_reaches(changes, peak):
+    config = TrainingConfig(schedule="inverse_sqrt", learning_rate=1.0, warmup_updates=200, **changes)
+    assert _peak_rate(config, 64) == pytest.approx(peak)
 
 
 def test_a_corpus_of_one_word_sources_still_shows_padding(subject):
