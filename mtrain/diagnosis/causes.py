@@ -139,6 +139,43 @@ CAUSES = {
         "positions drown the tokens: sentences look alike to the first layer",
         "Set model.scale_embeddings: true, or initialise embeddings larger.",
     ),
+    # Layers.
+    "layer_skipped": Cause("a layer, or a part of one, is never called", "Go through all layers, and all their parts."),
+    "positions_twice": Cause("positions are added twice", "Add them once, in the embedding."),
+    "embedding_formula_wrong": Cause(
+        "embeddings are not those of the tokens with their positions", "Compare with paper sections 3.4 and 3.5."
+    ),
+    "residual_missing": Cause(
+        "a sublayer's output takes the place of its input instead of being added to it",
+        "Add the input: x + Sublayer(...) (paper section 3.1).",
+    ),
+    "norm_missing": Cause("a norm is left out", "Normalise as model.norm_position says; with pre, at the end as well."),
+    "norm_misplaced": Cause(
+        "a norm stands elsewhere than model.norm_position says",
+        "pre is x + Sublayer(Norm(x)), post is Norm(x + Sublayer(x)).",
+    ),
+    "residual_formula_wrong": Cause(
+        "a sublayer is not added and normalised as model.norm and model.norm_position say", "Look at model/sublayer.py."
+    ),
+    "activation_missing": Cause(
+        "a feed-forward is without its activation: two linear maps, which are no more than one",
+        "Apply model.activation between the two matrices (paper eq. 2).",
+    ),
+    "activation_wrong": Cause(
+        "a feed-forward has another activation than model.activation", "Look at what the model was built from."
+    ),
+    "feed_forward_formula_wrong": Cause("a feed-forward is not eq. 2", "Compare with model/feedforward.py."),
+    "wired_wrong": Cause(
+        "a part is given something else than what the part before it gave", "Pass on the output of each, in turn."
+    ),
+    "memory_wrong": Cause(
+        "an attention looks at something else than it should: the decoder's at what the encoder gives, others at their "
+        "own input",
+        "Pass the encoder's last, normalised output to all layers of the decoder.",
+    ),
+    "logits_formula_wrong": Cause(
+        "logits are not the decoder's output times the output matrix", "Look at the output layer."
+    ),
     # Attention and consistency.
     "attention_scale_missing": Cause(
         "scores are not divided by sqrt(d_k): the softmax stares", "Divide them (paper eq. 1)."

@@ -18,6 +18,7 @@ from mtrain.diagnosis.data import check_data
 from mtrain.diagnosis.finding import Finding, Findings
 from mtrain.diagnosis.formulas import check_formulas
 from mtrain.diagnosis.labels import check_batch, check_first_loss, check_loss
+from mtrain.diagnosis.layers import check_layers, check_wiring
 from mtrain.diagnosis.overfit import check_overfitting, choose_pairs
 from mtrain.diagnosis.positions import check_positions
 from mtrain.diagnosis.probe import at_rest, weights_put_back
@@ -124,6 +125,16 @@ def _attention(subject: Subject) -> Findings:
         yield from check_formulas(subject.model, _sentences(subject))
 
 
+def _layers(subject: Subject) -> Findings:
+    with at_rest(subject.model):
+        yield from check_layers(subject.model, subject.model_config, _sentences(subject))
+
+
+def _wiring(subject: Subject) -> Findings:
+    with at_rest(subject.model):
+        yield from check_wiring(subject.model, subject.model_config, _sentences(subject))
+
+
 def _consistency(subject: Subject) -> Findings:
     with at_rest(subject.model):
         yield from check_consistency(subject.model, _sentences(subject))
@@ -179,9 +190,11 @@ _STAGES: list[dict[str, Callable[[Subject], Findings]]] = [
     {"batch": _batch},
     {"condition": _condition},
     {
+        "layers": _layers,
         "visibility": _visibility,
         "positions": _positions,
         "attention": _attention,
+        "wiring": _wiring,
         "consistency": _consistency,
         "loss": _loss,
         "signals": _signals,

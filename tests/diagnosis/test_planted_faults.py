@@ -15,7 +15,8 @@ from mtrain.model.attention import MultiHeadAttention
 from mtrain.model.cache import DecoderCache, GrowingKeyValues
 from mtrain.model.dropout import Dropout
 from mtrain.model.feedforward import FeedForward
-from mtrain.model.positions import NoPositions
+from mtrain.model.positions import NoPositions, SinusoidalPositions
+from mtrain.model.sublayer import PostNorm, PreNorm
 from mtrain.tokenizer import BOS, EOS, PAD, train_tokenizer
 from mtrain.training.objective import Loss
 from mtrain.training.optimizer import build_optimizer
@@ -213,6 +214,110 @@ def keys_and_values_of_a_layer_swapped(subject, monkeypatch):
 def heads_put_together_in_the_wrong_order(subject, monkeypatch):
     attention = subject.model.encoder.layers[0].attention
     attention.output.register_forward_pre_hook(lambda _, inputs: (inputs[0].unflatten(2, (4, 16)).mT.flatten(2),))
+
+
+# Layers.
+
+
+@fault("residual_missing")
+def no_residual_connections(subject, monkeypatch):
+    monkeypatch.setattr(PreNorm, "forward", lambda self, x, sublayer: self.dropout(sublayer(self.norm(x))))
+
+
+@fault("residual_missing", "model.norm_position=post")
+def no_residual_connection_around_one_sublayer_of_post_norm(subject, monkeypatch):
+    residual = subject.model.decoder.layers[1].cross_residual
+    residual.forward = lambda x, sublayer: residual.norm(residual.dropout(sublayer(x)))
+
+
+@fault("norm_missing")
+def one_norm_left_out(subject, monkeypatch):
+    subject.model.encoder.layers[1].feed_forward_residual.norm = nn.Identity()
+
+
+@fault("norm_missing", "model.norm_position=post")
+def one_norm_of_post_norm_left_out(subject, monkeypatch):
+    subject.model.decoder.layers[0].self_residual.norm = nn.Identity()
+
+
+@fault("norm_missing")
+def no_norm_at_the_end_of_the_encoder(subject, monkeypatch):
+    subject.model.encoder.final_norm = nn.Identity()
+
+
+@fault("norm_misplaced")
+def norms_behind_instead_of_before(subject, monkeypatch):
+    monkeypatch.setattr(PreNorm, "forward", PostNorm.forward)
+
+
+@fault("norm_misplaced", "model.norm_position=post")
+def the_norm_around_the_sublayer_alone(subject, monkeypatch):
+    monkeypatch.setattr(PostNorm, "forward", lambda self, x, sublayer: x + self.norm(sublayer(x)))
+
+
+@fault("residual_formula_wrong")
+def the_stream_added_twice(subject, monkeypatch):
+    monkeypatch.setattr(PreNorm, "forward", lambda self, x, sublayer: 2 * x + sublayer(self.norm(x)))
+
+
+@fault("activation_missing")
+def a_feed_forward_without_its_activation(subject, monkeypatch):
+    subject.model.encoder.layers[1].feed_forward._activation = lambda x: x
+
+
+@fault("activation_missing", "model.activation=swiglu", "model.norm_position=post")
+def gated_feed_forwards_without_their_activation(subject, monkeypatch):
+    monkeypatch.setattr("torch.nn.functional.silu", lambda x: x)
+
+
+@fault("activation_wrong", "model.activation=gelu")
+def relu_for_gelu(subject, monkeypatch):
+    subject.model.decoder.layers[0].feed_forward._activation = torch.relu
+
+
+@fault("feed_forward_formula_wrong")
+def a_bias_forgotten(subject, monkeypatch):
+    part = subject.model.decoder.layers[0].feed_forward
+    part.outer.bias.data.fill_(0.1)
+    part.forward = lambda x: torch.relu(part.inner(x)) @ part.outer.weight.T
+
+
+@fault("positions_twice")
+def positions_added_twice(subject, monkeypatch):
+    embedding = subject.model.source_embedding
+    add = embedding.positions.forward
+    embedding.positions.forward = lambda x, first=0: add(add(x, first), first)
+
+
+@fault("embedding_formula_wrong")
+def positions_that_begin_at_1(subject, monkeypatch):
+    add = SinusoidalPositions.forward
+    monkeypatch.setattr(SinusoidalPositions, "forward", lambda self, x, first=0: add(self, x, first + 1))
+
+
+@fault("layer_skipped")
+def a_layer_is_skipped(subject, monkeypatch):
+    subject.model.encoder.layers[1].forward = lambda x, keep: x
+
+
+@fault("wired_wrong")
+def a_layer_is_run_twice(subject, monkeypatch):
+    layer = subject.model.encoder.layers[0]
+    once = layer.forward
+    layer.forward = lambda x, keep: once(once(x, keep), keep)
+
+
+@fault("memory_wrong")
+def a_decoder_layer_reads_what_the_encoder_does_not_give(subject, monkeypatch):
+    layer = subject.model.decoder.layers[1]
+    decode = layer.forward
+    layer.forward = lambda x, memory, keep: decode(x, memory.flip(2), keep)
+
+
+@fault("logits_formula_wrong")
+def logits_divided(subject, monkeypatch):
+    output = subject.model.output.forward
+    subject.model.output.forward = lambda hidden: output(hidden) / 8
 
 
 # Training against decoding.
@@ -464,6 +569,7 @@ def an_output_that_starts_far_too_large(subject, monkeypatch):
 
 @fault("gate_stays_shut", "model.initialization=tfixup_like", "model.activation=gelu")
 def gains_that_no_gradient_opens(subject, monkeypatch):
+    subject.model_config = replace(subject.model_config, activation="relu")  # which the config's own check forbids
     for module in subject.model.modules():
         if isinstance(module, FeedForward):
             module._activation = torch.relu  # which has no slope at 0, where the inner values start
