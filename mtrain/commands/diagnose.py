@@ -8,7 +8,7 @@ import torch
 
 from mtrain.batches.store import Prepared, open_prepared
 from mtrain.batches.stream import collate_examples
-from mtrain.config.schema import Config
+from mtrain.config.schema import Config, ModelConfig
 from mtrain.console import say
 from mtrain.corpus.sources import SIDES
 from mtrain.diagnosis.examination import Subject, examine
@@ -53,7 +53,7 @@ def make_subject(config: Config, trained: Path | None) -> Subject:
     prepared = open_prepared(Path(config.corpus.folder), config.corpus, config.tokenizer)
     if not prepared.manifest.pairs["train"]:
         raise PreparedDataError(f"{config.corpus.folder}: there is nothing to train on.")
-    model, tokenizers = _model(config, trained, prepared)
+    model, model_config, tokenizers = _model(config, trained, prepared)
     model = model.to(device)
     section, seed = config.training, config.run.seed
     smoothing = share_of_others(section.label_smoothing, section.smoothing_over, model.output.weight.size(0))
@@ -62,7 +62,7 @@ def make_subject(config: Config, trained: Path | None) -> Subject:
     return Subject(
         model=model,
         trained=trained is not None,
-        model_config=config.model,
+        model_config=model_config,
         training=section,
         batches=config.batches,
         prepared=prepared,
@@ -75,11 +75,11 @@ def make_subject(config: Config, trained: Path | None) -> Subject:
     )
 
 
-def _model(config: Config, trained: Path | None, prepared: Prepared) -> tuple[Transformer, Tokenizers]:
-    """Return a model with its tokenizers: a model folder's own ones, else those of the prepared data."""
+def _model(config: Config, trained: Path | None, prepared: Prepared) -> tuple[Transformer, ModelConfig, Tokenizers]:
+    """Return a model with its shape and tokenizers: a model folder's own ones, else the config's and the data's."""
     if trained is not None and (folder := _model_folder(trained)):
         bundle = load_bundle(folder)
-        return bundle.model, bundle.tokenizers
+        return bundle.model, bundle.model_config, bundle.tokenizers
     tokenizers = prepared.tokenizers()
     seed_from(config.run.seed, "weights")
     source_pieces, target_pieces = (tokenizers[side].vocabulary_size for side in SIDES)
@@ -93,7 +93,7 @@ def _model(config: Config, trained: Path | None, prepared: Prepared) -> tuple[Tr
         with torch.no_grad():
             restore_weights(model, weights, str(latest), CheckpointError)
         say(f"{trained} has no model yet: its latest checkpoint, {latest.name}, is examined")
-    return model, tokenizers
+    return model, config.model, tokenizers
 
 
 def _model_folder(folder: Path) -> Path | None:

@@ -99,6 +99,18 @@ CAUSES = {
     "dropout_in_eval": Cause(
         "dropout is at work in eval()", "Let dropout obey self.training, and call eval() before translating."
     ),
+    "dropout_missing": Cause(
+        "training drops nothing where it should: the model will overfit",
+        "Call dropout where model.dropout says, and train() before training.",
+    ),
+    "dropout_wrong": Cause(
+        "dropout zeroes another share than configured, or does not scale up what it keeps",
+        "Zero with probability p, and divide the others by 1 - p.",
+    ),
+    "dropout_repeats": Cause(
+        "updates all drop the same values, or none at all",
+        "Call train() before each update, and draw from another seed in each.",
+    ),
     "random_in_eval": Cause("the model is random even without dropout", "Look for random numbers in forward()."),
     # Who sees what.
     "future_visible": Cause(

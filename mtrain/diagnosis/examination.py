@@ -15,6 +15,7 @@ from mtrain.config.schema import BatchesConfig, ModelConfig, TrainingConfig
 from mtrain.diagnosis.condition import check_condition
 from mtrain.diagnosis.consistency import check_consistency
 from mtrain.diagnosis.data import check_data
+from mtrain.diagnosis.dropping import check_dropout
 from mtrain.diagnosis.finding import Finding, Findings
 from mtrain.diagnosis.formulas import check_formulas
 from mtrain.diagnosis.labels import check_batch, check_first_loss, check_loss
@@ -148,6 +149,10 @@ def _loss(subject: Subject) -> Findings:
             yield from check_first_loss(subject.model, batch)
 
 
+def _dropout(subject: Subject) -> Findings:
+    return check_dropout(subject.model, subject.model_config, subject.make_updater(), _sentences(subject))
+
+
 def _signals(subject: Subject) -> Findings:
     return check_signals(subject.model, subject.make_updater(), _sentences(subject), subject.trained)
 
@@ -197,6 +202,7 @@ _STAGES: list[dict[str, Callable[[Subject], Findings]]] = [
         "wiring": _wiring,
         "consistency": _consistency,
         "loss": _loss,
+        "dropout": _dropout,
         "signals": _signals,
     },
     {"source": _source, "overfit": _overfit, "settings": _settings},

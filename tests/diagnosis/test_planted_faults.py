@@ -370,6 +370,40 @@ def dropout_that_never_sleeps(subject, monkeypatch):
     monkeypatch.setattr(Dropout, "forward", awake)
 
 
+@fault("dropout_missing")
+def dropout_that_never_drops(subject, monkeypatch):
+    monkeypatch.setattr(Dropout, "forward", lambda self, x: x)
+
+
+@fault("dropout_missing", "model.norm_position=post")
+def dropout_forgotten_around_a_sublayer(subject, monkeypatch):
+    residual = subject.model.encoder.layers[0].attention_residual
+    residual.forward = lambda x, sublayer: residual.norm(x + sublayer(x))
+
+
+@fault("dropout_missing", "model.attention_dropout=0.2")
+def attention_without_its_dropout(subject, monkeypatch):
+    subject.model.decoder.layers[0].cross_attention.dropout.p = 0.0
+
+
+@fault("dropout_wrong")
+def dropout_that_does_not_scale_up(subject, monkeypatch):
+    forward = Dropout.forward
+    monkeypatch.setattr(Dropout, "forward", lambda self, x: forward(self, x) * (1 - self.p * self.training))
+
+
+@fault("dropout_wrong")
+def dropout_that_keeps_instead_of_dropping(subject, monkeypatch):
+    for module in subject.model.modules():
+        if isinstance(module, Dropout):
+            module.p = 0.9
+
+
+@fault("dropout_repeats")
+def each_update_drops_the_same(subject, monkeypatch):
+    monkeypatch.setattr("mtrain.training.step.seed_from", lambda *_: torch.manual_seed(1))
+
+
 @fault("random_in_eval")
 def noise_in_the_embedding(subject, monkeypatch):
     embed = subject.model.source_embedding.forward
