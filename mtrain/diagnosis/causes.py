@@ -78,6 +78,10 @@ CAUSES = {
     "loss_formula_wrong": Cause(
         "the loss is not cross entropy with this smoothing", "Compare it with paper section 5.4."
     ),
+    "loss_gradient_wrong": Cause(
+        "the gradient of the loss is not that of its formula: training goes elsewhere than the loss says",
+        "Compare the gradient by hidden states, weights and bias in training/objective.py with autograd's.",
+    ),
     "first_loss_high": Cause(
         "a fresh model is sure of wrong words: weights start too large", "Look at the initialisation."
     ),

@@ -20,6 +20,8 @@ Ids = Sequence[int]
 # Nats between the loss of a fresh model and ln V: tied weights and a wide model make it surer of itself, and wrong.
 _ABOVE, _BELOW = 3.0, 0.5
 _SAME_LOSS = 5e-5
+# Of a tensor's gradient; smaller ones than this part of the whole are left to rounding.
+_SAME_GRADIENT, _NEGLIGIBLE = 1e-3, 1e-3
 
 
 def check_batch(batch: Batch, sources: Sequence[Ids], targets: Sequence[Ids]) -> Findings:
@@ -122,6 +124,31 @@ def check_loss(loss: Callable[[Batch], Loss], model: Transformer, batch: Batch, 
     nll = loss(batch).nll
     cause = "" if _near(float(nll), plain_M.sum()) else "loss_formula_wrong"
     yield judged("loss that is told: the formula's, without smoothing", _compared(nll, plain_M), cause)
+    yield _gradient(loss, model, batch, config)
+
+
+def _gradient(loss: Callable[[Batch], Loss], model: Transformer, batch: Batch, config: TrainingConfig) -> Finding:
+    """Compare the gradient, which the loss computes itself, with what autograd makes of the naive formula."""
+    trained = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+    with torch.enable_grad():
+        over_all = config.smoothing_over == "all"
+        naive = _smoothed(_log_probabilities(model, batch), batch.labels_M, config.label_smoothing, over_all).sum()
+        found, wanted = (
+            torch.autograd.grad(value, list(trained.values()), allow_unused=True, materialize_grads=True)
+            for value in (loss(batch).smoothed, naive)
+        )
+    norms = [float(gradient.norm()) for gradient in wanted]
+    # Some gradients are 0 but for rounding, such as that of the keys' biases.
+    least = _NEGLIGIBLE * math.hypot(*norms)
+    gaps = {
+        name: float((one - other).norm()) / max(norm, least)
+        for name, one, other, norm in zip(trained, found, wanted, norms, strict=True)
+    }
+    worst = max(gaps, key=lambda name: gaps[name])
+    off = f"by {gaps[worst]:.1g} of its norm (at most {_SAME_GRADIENT:.1g})"
+    measured = f"of {len(gaps)} tensors, that of {worst} is farthest off, {off}"
+    bad = not gaps[worst] <= _SAME_GRADIENT
+    return judged("gradient of the loss: that of the formula", measured, "loss_gradient_wrong" if bad else "")
 
 
 def _compared(found: Tensor, wanted_M: Tensor) -> str:

@@ -18,7 +18,8 @@ from mtrain.model.feedforward import FeedForward
 from mtrain.model.positions import NoPositions, SinusoidalPositions
 from mtrain.model.sublayer import PostNorm, PreNorm
 from mtrain.tokenizer import BOS, EOS, PAD, train_tokenizer
-from mtrain.training.objective import Loss
+from mtrain.training.objective import Loss, _ChunkedCrossEntropy
+from mtrain.training.objective import _loss_and_gradient as loss_and_gradient
 from mtrain.training.optimizer import build_optimizer
 from mtrain.training.step import BatchLoss, Updater
 
@@ -540,6 +541,31 @@ def loss_with_smoothing_of_the_other_kind(subject, monkeypatch):
 def loss_is_a_mean(subject, monkeypatch):
     whole = subject.loss
     subject.loss = lambda batch: Loss(*(part / batch.target_tokens for part in whole(batch)))
+
+
+@fault("loss_gradient_wrong")
+def the_gradient_of_the_loss_forgets_the_smoothing(subject, monkeypatch):
+    def plain(logits, labels, smoothing):
+        loss = loss_and_gradient(logits.clone(), labels, smoothing)
+        loss_and_gradient(logits, labels, 0.0)
+        return loss
+
+    monkeypatch.setattr("mtrain.training.objective._loss_and_gradient", plain)
+
+
+def with_gradient(monkeypatch, change):
+    backward = _ChunkedCrossEntropy.backward
+    monkeypatch.setattr(_ChunkedCrossEntropy, "backward", lambda ctx, *grads: change(*backward(ctx, *grads)))
+
+
+@fault("loss_gradient_wrong")
+def the_gradient_by_the_hidden_states_is_doubled(subject, monkeypatch):
+    with_gradient(monkeypatch, lambda hidden, *others: (2 * hidden, *others))
+
+
+@fault("loss_gradient_wrong", "model.tied=none")
+def the_gradient_by_the_output_is_halved(subject, monkeypatch):
+    with_gradient(monkeypatch, lambda hidden, weight, *others: (hidden, weight / 2, *others))
 
 
 # Weights.
