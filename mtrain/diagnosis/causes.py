@@ -274,5 +274,17 @@ CAUSES = {
         "the learning rate is too low: nothing is learnt",
         "Raise training.learning_rate or learning_rate_scale ten times.",
     ),
+    "schedule_flat": Cause(
+        "the learning rate begins at its height: there is no warm-up", "Compare training/schedule.py with paper eq. 3."
+    ),
+    "smoothing_high": Cause(
+        "so much smoothing teaches the model to be undecided", "Set training.label_smoothing near 0.1."
+    ),
+    "rate_ignored": Cause(
+        "updates are not made with the schedule's learning rate", "Set it in all of the optimiser's groups."
+    ),
+    "gradient_kept": Cause(
+        "gradients of an update are still there in the next one", "Call zero_grad() once in each update."
+    ),
     "clip_norm_low": Cause("every gradient is crushed by clipping", "Set training.clip_norm near 1, or 0 for none."),
 }

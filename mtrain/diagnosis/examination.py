@@ -23,7 +23,7 @@ from mtrain.diagnosis.layers import check_layers, check_wiring
 from mtrain.diagnosis.overfit import check_overfitting, choose_pairs
 from mtrain.diagnosis.positions import check_positions
 from mtrain.diagnosis.probe import at_rest, weights_put_back
-from mtrain.diagnosis.settings import UPDATES, check_settings
+from mtrain.diagnosis.settings import UPDATES, check_schedule, check_settings
 from mtrain.diagnosis.signals import check_signals
 from mtrain.diagnosis.source import check_source
 from mtrain.diagnosis.visibility import check_visibility
@@ -177,17 +177,18 @@ def _settings(subject: Subject) -> Findings:
     groups = length_batches(model_lengths(subject.examples), chosen, budget, ties=chosen)
     order = np.random.default_rng(1).permutation(len(groups))
     batches = [subject.make_batch(groups[index].tolist()) for index in islice(cycle(order), UPDATES)]
-    rate = _peak_rate(config, subject.model_config.d_model)
+    rates = _rising_rates(config, subject.model_config.d_model)
+    yield from check_schedule(rates, config.label_smoothing)
     with weights_put_back(subject.model):
         seed_from(1, "weights")
         initialize(subject.model, INITIALIZATIONS[subject.model_config.initialization])
-        yield from check_settings(subject.make_updater(), batches, rate)
+        yield from check_settings(subject.make_updater(), batches, max(rates))
 
 
-def _peak_rate(config: TrainingConfig, d_model: int) -> float:
-    """Return the highest rate that the run reaches: no schedule rises after its warm-up, and the run may end in it."""
+def _rising_rates(config: TrainingConfig, d_model: int) -> list[float]:
+    """Return the rate of each update of the warm-up, among them the run's highest; the run may end in the warm-up."""
     risen = min(config.warmup_updates, config.max_updates or config.warmup_updates)
-    return max(learning_rate(config, update, config.max_updates, d_model) for update in range(1, risen + 1))
+    return [learning_rate(config, update, config.max_updates, d_model) for update in range(1, risen + 1)]
 
 
 _STAGES: list[dict[str, Callable[[Subject], Findings]]] = [

@@ -18,6 +18,18 @@ _LEAST_FALL = 0.05
 _CLIPPED, _CRUSHED = 50.0, 500.0
 # The share of its size by which an update changes a weight, on average.
 _TOO_LARGE, _TOO_SMALL = 1.0, 1e-3
+# Shorter warm-ups than this cannot be told from none; the paper smooths by 0.1.
+_SHORT_WARM_UP, _MOST_SMOOTHING = 10, 0.3
+
+
+def check_schedule(rates: Sequence[float], smoothing: float) -> Findings:
+    """`rates` are those of the updates of the warm-up, in which the learning rate is to rise."""
+    measured = f"from {rates[0]:.2g} at the first update to {max(rates):.2g}, within {len(rates):,} updates"
+    flat = len(rates) >= _SHORT_WARM_UP and rates[0] > max(rates) / 2
+    yield judged("the learning rate warms up", measured, "schedule_flat" if flat else "")
+    cause: str = "smoothing_high" if smoothing > _MOST_SMOOTHING else ""
+    measured = f"{smoothing:.0%} of the probability (at most {_MOST_SMOOTHING:.0%})"
+    yield judged("label smoothing leaves the reference its part", measured, cause, "suspicious")
 
 
 def check_settings(updater: Updater, batches: Sequence[Batch], rate: float) -> Findings:
@@ -35,12 +47,23 @@ def check_settings(updater: Updater, batches: Sequence[Batch], rate: float) -> F
     before = [weight.detach().clone() for weight in weights]
     reports, change = [], 0.0
     for number, batch in enumerate(batches, start=1):
-        reports.append(updater.update(number, [batch], rate * min(1.0, number / _WARM_UP)))
+        here = rate * min(1.0, number / _WARM_UP)
+        reports.append(updater.update(number, [batch], here))
         if number == 1:
             moved = [weight.detach() - old for weight, old in zip(weights, before, strict=True)]
             change = _WARM_UP * _norm(moved) / max(_norm(before), 1e-12)
+            yield _obedience(updater, here)
     yield _rate(reports, rate, change)
     yield _clipping(reports, after_clip)
+
+
+def _obedience(updater: Updater, rate: float) -> Finding:
+    """Look at what the first update has left behind."""
+    obeyed = sorted({float(group["lr"]) for group in updater.optimizer.param_groups})
+    kept = [name for name, weight in updater.model.named_parameters() if weight.grad is not None and weight.grad.any()]
+    measured = f"its rate is {obeyed[0]:.2g} to {obeyed[-1]:.2g} ({rate:.2g}), {len(kept)} gradients are kept (0)"
+    cause = "rate_ignored" if obeyed != [rate] else "gradient_kept" if kept else ""
+    return judged("an update obeys its rate and forgets its gradient", measured, cause)
 
 
 def _rate(reports: list[UpdateReport], rate: float, change: float) -> Finding:
