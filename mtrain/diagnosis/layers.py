@@ -29,6 +29,8 @@ _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "swish": lambda x: x / (1 + (-x).exp()),
 }
 
+_EPSILON = {"layernorm": 1e-5, "rmsnorm": 1e-6}
+
 
 class _Call(NamedTuple):
     inputs: tuple[Any, ...]
@@ -150,7 +152,7 @@ def _ends(model: Transformer, config: ModelConfig, calls: _Calls) -> Iterator[_T
 def _normalised(norm: nn.Module, kind: str, x: Tensor) -> Tensor:
     if kind == "layernorm":
         x = x - x.mean(dim=-1, keepdim=True)
-    x = x / (x.square().mean(dim=-1, keepdim=True) + getattr(norm, "eps", 0.0)).sqrt()
+    x = x / (x.square().mean(dim=-1, keepdim=True) + _EPSILON[kind]).sqrt()
     learned = dict(norm.named_parameters())
     x = x * learned["weight"] if "weight" in learned else x
     return x + learned["bias"] if "bias" in learned else x

@@ -60,6 +60,10 @@ def test_a_run_and_a_model_are_examined_as_they_were_trained(run, part, one_find
     assert f"diagnosing {run / part} on" in result.stderr
 
 
+def test_a_model_is_held_against_its_own_shape(run, subject):
+    assert subject("model.dropout=0.4", "model.positions=none", trained=run).model_config == subject().model_config
+
+
 def test_a_run_without_a_model_is_examined_at_its_latest_checkpoint(run, load, tmp_path, subject, capsys):
     (tmp_path / "checkpoints").symlink_to(run / "checkpoints")
     from_checkpoint = subject(trained=tmp_path)
