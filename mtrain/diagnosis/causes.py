@@ -148,6 +148,9 @@ CAUSES = {
     "positions_unasked": Cause(
         "order is seen though model.positions is none", "Look at what the model was built from."
     ),
+    "inner_positions_wrong": Cause(
+        "positions inside attention are not those of model.positions", "Compare with model/positions.py's sources."
+    ),
     "embedding_scale_wrong": Cause(
         "embeddings are not multiplied as model.scale_embeddings says", "Multiply by sqrt(d_model) (paper section 3.4)."
     ),
@@ -237,6 +240,10 @@ CAUSES = {
     "gradient_not_finite": Cause(
         "the gradient is NaN or infinite", "Look for 0/0, log 0, overflow; try training.precision: fp32."
     ),
+    "accumulation_wrong": Cause(
+        "the gradient of several micro-batches is not their mean over target tokens",
+        "Add up all of them, and divide once by all their target tokens.",
+    ),
     "sublayer_dead": Cause("a sublayer gives nothing", "Look at its weights, and whether it is called."),
     "activations_explode": Cause("activations grow from layer to layer", "Look at norms and first values."),
     "activations_vanish": Cause("activations fade from layer to layer", "Look at norms and first values."),
@@ -285,6 +292,9 @@ CAUSES = {
     ),
     "gradient_kept": Cause(
         "gradients of an update are still there in the next one", "Call zero_grad() once in each update."
+    ),
+    "not_clipped": Cause(
+        "gradients are not clipped as training.clip_norm says", "Clip once, before the optimiser's step."
     ),
     "clip_norm_low": Cause("every gradient is crushed by clipping", "Set training.clip_norm near 1, or 0 for none."),
 }

@@ -182,7 +182,7 @@ def _settings(subject: Subject) -> Findings:
     with weights_put_back(subject.model):
         seed_from(1, "weights")
         initialize(subject.model, INITIALIZATIONS[subject.model_config.initialization])
-        yield from check_settings(subject.make_updater(), batches, max(rates))
+        yield from check_settings(subject.make_updater(), batches, max(rates), config.clip_norm)
 
 
 def _rising_rates(config: TrainingConfig, d_model: int) -> list[float]:

@@ -69,6 +69,8 @@ def _inputs(batch: Batch, targets: Sequence[Ids]) -> Finding:
         "labels_not_shifted": [[*target, EOS] for target in targets],
     }
     cause = (_first_that_fits(rows, slips) or _changed(rows, wanted)) if wrong else ""
+    if wrong and [row[1:] for row in rows] == [row[1:] for row in wanted]:
+        cause = "bos_missing"
     return judged("each row's target input is BOS and its target", f"{wrong} of {len(rows)} rows are not", cause)
 
 

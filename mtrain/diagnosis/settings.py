@@ -32,7 +32,7 @@ def check_schedule(rates: Sequence[float], smoothing: float) -> Findings:
     yield judged("label smoothing leaves the reference its part", measured, cause, "suspicious")
 
 
-def check_settings(updater: Updater, batches: Sequence[Batch], rate: float) -> Findings:
+def check_settings(updater: Updater, batches: Sequence[Batch], rate: float, clip_norm: float) -> Findings:
     """Train a fresh model at the peak rate `rate`, after a rise over ten updates; the caller puts the weights back."""
     after_clip: list[float] = []
     step = updater.optimizer.step
@@ -54,7 +54,7 @@ def check_settings(updater: Updater, batches: Sequence[Batch], rate: float) -> F
             change = _WARM_UP * _norm(moved) / max(_norm(before), 1e-12)
             yield _obedience(updater, here)
     yield _rate(reports, rate, change)
-    yield _clipping(reports, after_clip)
+    yield _clipping(reports, after_clip, clip_norm)
 
 
 def _obedience(updater: Updater, rate: float) -> Finding:
@@ -81,12 +81,15 @@ def _rate(reports: list[UpdateReport], rate: float, change: float) -> Finding:
     return judged("the learning rate makes the loss fall", measured, cause)
 
 
-def _clipping(reports: list[UpdateReport], after_clip: list[float]) -> Finding:
+def _clipping(reports: list[UpdateReport], after_clip: list[float], clip_norm: float) -> Finding:
     norms = [float(report.gradient_norm) for report in reports]
     factors = sorted(norm / max(after, 1e-30) for norm, after in zip(norms, after_clip, strict=False))
     median = factors[len(factors) // 2] if factors else 1.0
     typical = sorted(norms)[len(norms) // 2]
     measured = f"gradients of norm {typical:.2g} are divided by {median:.2g} (at most {_CLIPPED:g}; medians)"
+    if clip_norm and max(after_clip, default=0.0) > 1.01 * clip_norm:
+        measured = f"a gradient of norm {max(after_clip):.2g} is left (at most {clip_norm:g})"
+        return judged("clipping trims gradients", measured, "not_clipped")
     cause: str = "clip_norm_low" if median > _CLIPPED else ""
     verdict: Verdict = "broken" if median > _CRUSHED else "suspicious"
     return judged("clipping only trims gradients", measured, cause, verdict)

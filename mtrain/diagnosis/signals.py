@@ -8,7 +8,7 @@ from torch import Tensor
 
 from mtrain.batches.collate import Batch
 from mtrain.diagnosis.finding import Finding, Findings, Verdict, judged
-from mtrain.diagnosis.probe import closed_gates, listening, logits_of, opened_gates, rms
+from mtrain.diagnosis.probe import closed_gates, listening, logits_of, opened_gates, rms, without_dropout
 from mtrain.model.attention import MultiHeadAttention, watched
 from mtrain.model.feedforward import FeedForward, GatedFeedForward
 from mtrain.model.transformer import Transformer
@@ -21,6 +21,7 @@ _IMBALANCE = 1000.0
 # A head's entropy over that of looking everywhere alike.
 _COLLAPSED, _UNIFORM = 0.02, 0.9999
 _MOST = 0.9
+_SAME_MEAN = 0.01
 
 
 def check_signals(model: Transformer, updater: Updater, batch: Batch, trained: bool) -> Findings:
@@ -34,6 +35,7 @@ def check_signals(model: Transformer, updater: Updater, batch: Batch, trained: b
             yield _stream(model, batch)
             yield _heads(model, batch, trained)
         yield from _gradients(model, updater, batch)
+        yield _accumulation(model, updater, batch)
 
 
 def _learning(model: Transformer, updater: Updater) -> Finding:
@@ -109,6 +111,20 @@ def _gradients(model: Transformer, updater: Updater, batch: Batch) -> Findings:
     yield judged("the gradient reaches every weight", measured, cause)
     if not cause:
         yield _balance(norms)
+
+
+def _accumulation(model: Transformer, updater: Updater, batch: Batch) -> Finding:
+    """Two equal micro-batches have the gradient of one: the mean over all target tokens."""
+    norms = []
+    with without_dropout(model):
+        for batches in ([batch], [batch, batch]):
+            updater.gradient(1, batches)
+            norms.append(math.hypot(*(float(p.grad.norm()) for p in model.parameters() if p.grad is not None)))
+            model.zero_grad()
+    factor = norms[1] / max(norms[0], 1e-12)
+    measured = f"two equal ones have {factor:.3f} times the gradient of one (1, within 1 %)"
+    cause = "" if abs(factor - 1) <= _SAME_MEAN else "accumulation_wrong"
+    return judged("gradients of micro-batches are averaged over tokens", measured, cause)
 
 
 def _balance(norms: dict[str, float]) -> Finding:

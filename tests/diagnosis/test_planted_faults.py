@@ -15,7 +15,7 @@ from mtrain.model.attention import MultiHeadAttention
 from mtrain.model.cache import DecoderCache, GrowingKeyValues
 from mtrain.model.dropout import Dropout
 from mtrain.model.feedforward import FeedForward
-from mtrain.model.positions import NoPositions, SinusoidalPositions
+from mtrain.model.positions import AlibiPositions, NoPositions, RotaryPositions, SinusoidalPositions
 from mtrain.model.sublayer import PostNorm, PreNorm
 from mtrain.tokenizer import BOS, EOS, PAD, train_tokenizer
 from mtrain.training.objective import Loss, _ChunkedCrossEntropy
@@ -167,6 +167,18 @@ def positions_not_added_on_the_target_side(subject, monkeypatch):
 def queries_and_keys_not_turned(subject, monkeypatch):
     for attention in attentions(subject):
         attention.positions.turn = lambda x, first=0: x
+
+
+@fault("inner_positions_wrong", "model.positions=rotary")
+def queries_and_keys_turned_twice(subject, monkeypatch):
+    turn = RotaryPositions.turn
+    monkeypatch.setattr(RotaryPositions, "turn", lambda self, x, first=0: turn(self, turn(self, x, first), first))
+
+
+@fault("inner_positions_wrong", "model.positions=alibi")
+def what_is_far_is_favoured(subject, monkeypatch):
+    bias = AlibiPositions.bias
+    monkeypatch.setattr(AlibiPositions, "bias", lambda *arguments: -bias(*arguments))
 
 
 @fault("step_positions_wrong")
@@ -502,6 +514,11 @@ def no_bos(subject, monkeypatch):
     with_batch(subject, change)
 
 
+@fault("bos_missing")
+def eos_for_bos(subject, monkeypatch):
+    monkeypatch.setattr("mtrain.batches.collate.BOS", EOS)
+
+
 @fault("sources_shuffled")
 def sources_shuffled_in_the_batch(subject, monkeypatch):
     with_batch(subject, lambda batch, sources, targets: collate(sources[1:] + sources[:1], targets))
@@ -608,6 +625,19 @@ def weights_that_the_optimizer_does_not_know(subject, monkeypatch):
 def a_detached_encoder(subject, monkeypatch):
     encode = subject.model.encoder.forward
     subject.model.encoder.forward = lambda x, keep: encode(x, keep).detach()
+
+
+@fault("accumulation_wrong")
+def a_gradient_that_is_a_sum(subject, monkeypatch):
+    gradient = Updater.gradient
+
+    def summed(self, number, batches):
+        sums = gradient(self, number, batches)
+        for parameter in self.model.parameters():
+            parameter.grad *= sum(batch.target_tokens for batch in batches)
+        return sums
+
+    monkeypatch.setattr(Updater, "gradient", summed)
 
 
 @fault("sublayer_dead")
