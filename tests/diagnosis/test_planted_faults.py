@@ -668,7 +668,7 @@ def gains_that_no_gradient_opens(subject, monkeypatch):
 # Settings.
 
 
-@fault("learning_rate_high", "training.learning_rate_scale=100")
+@fault("learning_rate_high", "training.learning_rate_scale=100", "training.max_updates=1000")
 def learning_rate_a_hundred_times_too_high(subject, monkeypatch):
     pass
 
