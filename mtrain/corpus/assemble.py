@@ -44,10 +44,10 @@ def assemble(corpus: CorpusConfig, seed: int, folder: Path, means: Means) -> Tal
         remove_pairs(folder, _CLEAN)
         return Tally.from_json(done)
     tally, held_out, drawn = Tally(), HeldOut(corpus.near_overlap), missing_splits(corpus)
-    for split in SPLITS:
-        if split != "train" and split not in drawn:
-            _copy(corpus, split, folder, tally)
-            held_out.add(map(normaliser(corpus), written_pairs(folder, split)))
+    given = [split for split in SPLITS if split != "train" and split not in drawn]
+    for split in given:
+        _copy(corpus, split, folder, tally)
+    held_out.add(map(normaliser(corpus), chain.from_iterable(written_pairs(folder, split) for split in given)))
     if done := means.journal.done(_CLEAN):
         tally = Tally.from_json(done)
     else:
@@ -55,8 +55,7 @@ def assemble(corpus: CorpusConfig, seed: int, folder: Path, means: Means) -> Tal
     if drawn:
         means.journal.note(_CLEAN, tally.as_json())
         rows = _draw(corpus, drawn, seed, folder, tally, means.workers)
-        for split in drawn:
-            held_out.add(written_pairs(folder, split))
+        held_out.add(chain.from_iterable(written_pairs(folder, split) for split in drawn))
         tally = _take_drawn(rows, held_out, folder, tally, means)
     tally.pairs = {split: tally.pairs[split] for split in SPLITS}
     _check(tally)

@@ -1,18 +1,21 @@
 """Which sentences are those of dev and test, or nearly: an index of the few, asked about blocks of the many."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mtrain.corpus.letters import Hashes, Letters, Rows, is_long_enough, letters, overlap, sentence_key
+from mtrain.corpus.letters import Hashes, Letters, Rows, is_long_enough, letters, ngrams, overlap, sentence_key
 from mtrain.corpus.sources import Pair
 
 # The rules against a training pair with a sentence of dev or test, as the report calls them.
 EXACTLY, NEARLY = "held_out", "near_held_out"
 
-
+# Of how many held-out sentences with an n-gram a match is looked for first, where one is enough.
+_FEW_HOLDERS = 64
+# N-grams of rows, each with one that has it, that are counted at once: some 100 MB.
+_AT_ONCE = 1 << 20
 _BUCKET_BITS = 20
 _BUCKET_SHIFT = np.uint64(64 - _BUCKET_BITS)
 _ROUNDING = 1e-9  # 0.7 of 10 is 7, which in binary fractions is a little more
@@ -45,7 +48,7 @@ class Leak(NamedTuple):
 
 
 class Index:
-    """Held-out sentences, to be found again exactly or nearly; nothing changes when it is asked.
+    """Held-out sentences, to be found again exactly or nearly; no answer changes when it is asked.
 
     Near is what has at least the share `least_overlap` of the n-grams of a held-out sentence that is long enough to
     be more than a stock phrase; with 0 nothing is near.
@@ -55,13 +58,14 @@ class Index:
         self.texts = {sentence_key(text): text for text in reversed(texts) if text.strip()}
         self._keys = list(self.texts)
         self._least_overlap = least_overlap
-        self._hashes = letters(self._keys).hashes
+        self._hashes = letters(list(self.texts.values())).hashes  # a key's own key is another one now and then (İ)
+        self._grams_of: dict[int, set[str]] = {}  # of those that were looked at
         self._index_grams()
 
     def _index_grams(self) -> None:
         """Note for each n-gram which sentences have it, and of each sentence how many n-grams another one must have."""
         long = [row for row, key in enumerate(self._keys) if self._least_overlap and is_long_enough(key)]
-        hashes, rows = letters([self._keys[row] for row in long]).grams
+        hashes, rows = letters([self.texts[self._keys[row]] for row in long]).grams
         grams, holders = np.unique(np.stack((hashes, np.array(long, np.uint64)[rows])), axis=1)
         kept, self._needed = _rarer(grams, holders.astype(np.int64), self._least_overlap, len(self._keys))
         self._holders = holders[kept].astype(np.int32)
@@ -72,39 +76,76 @@ class Index:
         self._fullest_bucket = int(np.diff(self._buckets).max())
         self._fewest_needed = int(min(self._needed, default=1))
 
-    def matches(self, asked: Sequence[str], their_letters: Letters) -> list[Match]:
-        """Return all matches of these sentences, whose letters the caller has and may use again."""
-        found = [Match(row, self.texts[key], 1.0, True) for row, key in self._same(asked, their_letters)]
-        same = {(match.row, match.held_out) for match in found}
-        if not len(self._grams):
-            return found
-        for row, held in self._candidates(their_letters):
-            text = self.texts[self._keys[held]]
-            share = overlap(self._keys[held], sentence_key(asked[row]))
-            if share >= self._least_overlap and (row, text) not in same:
-                found.append(Match(row, text, share, False))
+    def matches(self, asked: Sequence[str], their_letters: Letters) -> Iterator[Match]:
+        """Give all matches of these sentences, whose letters the caller has and may use again."""
+        same = list(self._same(asked, their_letters))
+        yield from same
+        known = {(match.row, match.held_out) for match in same}
+        near = self._near(asked, *self._known_grams(their_letters), len(self._keys))
+        yield from (match for match in near if (match.row, match.held_out) not in known)
+
+    def one_match_each(self, asked: Sequence[str], their_letters: Letters) -> dict[int, Match]:
+        """Return for each sentence that has matches one of them: an exact one, or one of which it has much.
+
+        Where many held-out sentences are made after one pattern, a few of them mostly tell.
+        """
+        found = {match.row: match for match in self._same(asked, their_letters)}
+        rows, grams = self._known_grams(their_letters)
+        for most in (_FEW_HOLDERS, len(self._keys)):
+            for match in self._near(asked, rows, grams, most, found):
+                found[match.row] = match
+            left = np.isin(rows, rows[self._count[grams] > most]) & ~np.isin(rows, list(found))
+            rows, grams = rows[left], grams[left]
         return found
 
-    def _same(self, asked: Sequence[str], their_letters: Letters) -> list[tuple[int, str]]:
-        rows = np.flatnonzero(np.isin(their_letters.hashes, self._hashes)).tolist()
-        return [(row, key) for row in rows if (key := sentence_key(asked[row])) in self.texts]
+    def _same(self, asked: Sequence[str], their_letters: Letters) -> Iterator[Match]:
+        for row in np.flatnonzero(np.isin(their_letters.hashes, self._hashes)).tolist():
+            if (key := sentence_key(asked[row])) in self.texts:
+                yield Match(row, self.texts[key], 1.0, True)
 
-    def _candidates(self, their_letters: Letters) -> list[tuple[int, int]]:
-        """Return rows and held-out sentences that seem to share enough n-grams: all that do, and some others."""
-        rows, grams = self._known_grams(their_letters)
-        enough = np.bincount(rows, minlength=len(their_letters.lengths)) >= self._fewest_needed
-        rows, grams = rows[enough[rows]], grams[enough[rows]]
-        counts = self._count[grams]
+    def _near(
+        self, asked: Sequence[str], rows: Rows, grams: Rows, most: int, known: Container[int] = ()
+    ) -> Iterator[Match]:
+        """Give matches among the first `most` held-out sentences with each n-gram, but of `known` rows.
+
+        Of each row, that comes first of which it seems to have most.
+        """
+        last, theirs = -1, set[str]()
+        for row, held in self._candidates(rows, grams, most):
+            if row in known:
+                continue
+            if row != last:
+                last, theirs = row, ngrams(sentence_key(asked[row]))
+            if held not in self._grams_of:
+                self._grams_of[held] = ngrams(self._keys[held])
+            share = overlap(self._grams_of[held], theirs)
+            if share >= self._least_overlap:
+                yield Match(row, self.texts[self._keys[held]], share, False)
+
+    def _candidates(self, rows: Rows, grams: Rows, most: int) -> Iterator[tuple[int, int]]:
+        """Give rows and held-out sentences that seem to share enough n-grams: all that do, and some others."""
+        counts = np.minimum(self._count[grams], most)
+        # What a pattern has in common, each row has with each held-out sentence: that must not be in memory at once.
+        parts = (np.cumsum(counts) - counts)[np.searchsorted(rows, rows)] // _AT_ONCE
+        cuts = np.flatnonzero(np.diff(parts)) + 1
+        for some in zip(np.split(rows, cuts), np.split(grams, cuts), np.split(counts, cuts), strict=True):
+            yield from self._candidates_at_once(*some)
+
+    def _candidates_at_once(self, rows: Rows, grams: Rows, counts: Rows) -> Iterator[tuple[int, int]]:
         nth = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         held = self._holders[np.repeat(self._first[grams], counts) + nth]
         # An n-gram that comes twice counts twice here: it is cheaper to look at a few sentences too many.
         pairs, shared = np.unique(np.repeat(rows, counts) * len(self._keys) + held, return_counts=True)
         rows, held = np.divmod(pairs, len(self._keys))
         enough = shared >= self._needed[held]
-        return list(zip(rows[enough].tolist(), held[enough].tolist(), strict=True))
+        rows, held, shared = rows[enough], held[enough], shared[enough]
+        order = np.lexsort((-shared / self._needed[held], rows))
+        return zip(rows[order].tolist(), held[order].tolist(), strict=True)
 
     def _known_grams(self, their_letters: Letters) -> tuple[Rows, Rows]:
-        """Return rows and the n-grams in them that held-out sentences have."""
+        """Return rows, in their order, that have enough n-grams of held-out sentences, and each of these n-grams."""
+        if not len(self._grams):
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
         hashes, rows = their_letters.grams
         buckets = (hashes >> _BUCKET_SHIFT).astype(np.int64)
         begins, ends = self._buckets[buckets], self._buckets[buckets + 1]
@@ -116,7 +157,11 @@ class Index:
             found.append(left[same])
             grams.append(place[same])
             left = left[~same & (place + 1 < ends[left])]
-        return rows[np.concatenate(found)], np.concatenate(grams)
+        places = np.concatenate(found)
+        order = np.argsort(places)
+        rows, known = rows[places[order]], np.concatenate(grams)[order]
+        enough = np.bincount(rows, minlength=len(their_letters.lengths)) >= self._fewest_needed
+        return rows[enough[rows]], known[enough[rows]]
 
 
 class HeldOut:
@@ -137,13 +182,13 @@ class HeldOut:
         self._index = Index(self._texts, self._least_overlap)
 
     def leaks(self, pairs: Sequence[Pair]) -> dict[int, Leak]:
-        """Return which of these pairs must go, and for which sentence: that which they have most of."""
+        """Return which of these pairs must go, and for which sentence; another one may be nearer."""
         found: dict[int, Leak] = {}
         for texts in ([pair.source for pair in pairs], [pair.target for pair in pairs]):
-            for match in self._index.matches(texts, letters(texts)):
-                leak = Leak(texts[match.row], match.held_out, match.overlap, match.exact)
-                if match.row not in found or leak.strength > found[match.row].strength:
-                    found[match.row] = leak
+            for row, match in self._index.one_match_each(texts, letters(texts)).items():
+                leak = Leak(texts[row], match.held_out, match.overlap, match.exact)
+                if row not in found or leak.strength > found[row].strength:
+                    found[row] = leak
         return found
 
 

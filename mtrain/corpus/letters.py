@@ -44,10 +44,9 @@ def ngrams(key: str) -> set[str]:
     return {key[start : start + length] for start, length in enumerate(lengths) if start + length <= len(key)}
 
 
-def overlap(held_out: str, other: str) -> float:
-    """Return which share of the n-grams of one key another one has too; 0 where it has none."""
-    grams = ngrams(held_out)
-    return len(grams & ngrams(other)) / len(grams) if grams else 0.0
+def overlap(held_out: set[str], other: set[str]) -> float:
+    """Return which share of the n-grams of one sentence another one has too; 0 where it has none."""
+    return len(held_out & other) / len(held_out) if held_out else 0.0
 
 
 def is_long_enough(key: str) -> bool:

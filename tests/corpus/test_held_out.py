@@ -1,6 +1,7 @@
 """No sentence of dev and test stays in train: planted leaks are found, and just what a slow search finds."""
 
 import random
+import tracemalloc
 import unicodedata
 from functools import cache
 
@@ -8,7 +9,7 @@ import pytest
 
 from mtrain.corpus.cleaning import Screen, Screened, as_it_is
 from mtrain.corpus.held_out import EXACTLY, NEARLY, HeldOut, Index, Leak
-from mtrain.corpus.letters import letters
+from mtrain.corpus.letters import letters, ngrams, sentence_key
 from mtrain.corpus.sources import Block, Pair
 
 WORDS = ("the", "a", "old", "king", "river", "mountain", "never", "walked", "slowly", "under", "morning", "city")
@@ -163,3 +164,53 @@ def test_where_pairs_stand_in_blocks_changes_nothing(test_set: list[Pair]) -> No
     train = [pair for both in zip(pairs(5, 40), map(NEARLY_PLANTED["longer"], test_set), strict=True) for pair in both]
     kept = keep(train, held_out)
     assert [pair for start in range(0, len(train), 3) for pair in keep(train[start : start + 3], held_out)] == kept
+
+
+@pytest.mark.parametrize("few", [1, 3, 64])
+@pytest.mark.parametrize("least", [0.0, 0.3, 0.7])
+def test_a_pair_goes_where_any_match_says_so(monkeypatch: pytest.MonkeyPatch, least: float, few: int) -> None:
+    monkeypatch.setattr("mtrain.corpus.held_out._FEW_HOLDERS", few)
+    monkeypatch.setattr("mtrain.corpus.held_out._AT_ONCE", 50)
+    draw = random.Random(10)
+    held_out, test_pairs = HeldOut(least), pairs(1, 60)
+    held_out.add(test_pairs)
+    texts = [text for pair in test_pairs for text in pair[:2]]
+    train = [Pair(changed(draw, draw.choice(texts)), changed(draw, draw.choice(texts))) for _ in range(200)]
+    slow = {
+        row: {(text, share) for text in texts for side in pair[:2] if (share := slow_match(text, side, least))}
+        for row, pair in enumerate(train)
+    }
+    leaks = held_out.leaks(train)
+    assert set(leaks) == {row for row, found in slow.items() if found}
+    for row, leak in leaks.items():
+        share = 2.0 if leak.exact else leak.overlap
+        assert share in {share for _, share in slow[row]}
+        assert leak.exact == any(share == 2 for _, share in slow[row])
+    assert 20 < len(leaks) < 200
+
+
+def test_sentences_of_one_pattern_are_told_without_comparing_each_with_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    def patterned(first: int) -> list[Pair]:
+        names = [chr(0x4E00 + first + n) + chr(0x6E00 + first + n) for n in range(400)]
+        return [Pair(f"根据本年度统计资料的记载，{name}的人口总数为{n}人。", "x") for n, name in enumerate(names)]
+
+    asked: list[str] = []
+    monkeypatch.setattr("mtrain.corpus.held_out.ngrams", lambda key: asked.append(key) or ngrams(key))
+    held_out = HeldOut(0.5)
+    held_out.add(patterned(0))
+    tracemalloc.start()
+    try:
+        assert len(held_out.leaks(patterned(1000))) == 400
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(asked) < 2 * 400 + 100, "n-grams are made once of each sentence"
+    assert peak < 50e6, "that 160,000 pairs of sentences share a pattern is not held in memory"
+
+
+def test_a_sentence_whose_key_has_another_key_is_found() -> None:
+    assert sentence_key(sentence_key("İstanbul")) != sentence_key("İstanbul")
+    held_out = HeldOut(0.5)
+    held_out.add([Pair("İstanbul’da sabah erken saatlerde kar yağdı.", "İyi.")])
+    train = [Pair("İyi!", "a"), Pair("İstanbul’da sabah erken saatlerde kar yağmış.", "b"), Pair("İz", "c")]
+    assert keep(train, held_out) == train[2:]
