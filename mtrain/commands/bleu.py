@@ -35,8 +35,9 @@ def score_files(
         raise InputError("which language are the translations in? Say --language zh (or en, ...), or give --config")
     if language and complaint(language):
         raise InputError(f"--language: {complaint(language)}")
-    *hypotheses, references = read_aligned(files)
-    source = read_aligned([files[-1], sources])[1] if sources else None
+    lines = read_aligned([*files, sources] if sources else files)  # all at once, for a pipe cannot be read again
+    *hypotheses, references = lines[: len(files)]
+    source = lines[-1] if sources else None
     tokenizer = "auto" if config is None else config.evaluation.bleu_tokenizer
     target_language = language or (config.corpus.target_language if config else "")
     scores = [score(lines, references, source, target_language, tokenizer) for lines in hypotheses]

@@ -1,6 +1,7 @@
 """`mtrain bleu`: of files, and of a run's test split."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -34,6 +35,19 @@ def test_files_are_scored_on_stdout() -> None:
     assert result.stderr == ""
     assert f"BLEU   {scores.bleu:6.2f}   {scores.bleu_signature}\n" in result.stdout
     assert "1 empty translations" in result.stdout
+
+
+def test_all_files_may_be_pipes() -> None:
+    ends = [os.pipe() for _ in range(3)]
+    for (_, writer), lines in zip(ends, (HYPOTHESES, REFERENCES, SOURCES), strict=True):
+        os.write(writer, "".join(f"{line}\n" for line in lines).encode())
+        os.close(writer)
+    hypotheses, references, sources = (f"/dev/fd/{reader}" for reader, _ in ends)
+    found = bleu(hypotheses, references, "--source", sources, "--language", "zh")
+    for reader, _ in ends:
+        os.close(reader)
+    assert (found.exit_code, found.stderr) == (0, "")
+    assert found.stdout == bleu("hyp", "ref", "--source", "src", "--language", "zh").stdout
 
 
 def test_json_is_for_machines() -> None:
