@@ -39,7 +39,7 @@ def parquet_pairs(file: Path, corpus: CorpusConfig) -> Rows:
         with ParquetFile(file) as table:
             columns = _text_columns(table.schema_arrow, corpus, str(file))
             return table.metadata.num_rows, _rows(_parquet_tables(file, columns), columns, str(file))
-    except pa.ArrowException as error:
+    except (pa.ArrowException, OSError) as error:
         raise CorpusError(f"{file}: not a whole parquet file ({_first_line(error)})") from error
 
 
@@ -105,6 +105,8 @@ def _text_column(schema: pa.Schema, name: str, where: str, key: str) -> str:
     found = next((column for column in (name, f"translation.{name}") if column in schema.names), None)
     if found is None:
         raise CorpusError(f"{where}: no column {name} (corpus.{key}_column); there are: {', '.join(schema.names)}")
+    if (namesakes := schema.names.count(found)) > 1:
+        raise CorpusError(f"{where}: {namesakes} columns are called {found}. Rename all but one of them")
     kind = schema.field(found).type
     value = kind.value_type if pa.types.is_dictionary(kind) else kind
     numbered = key == "group" and pa.types.is_integer(value)

@@ -123,6 +123,9 @@ def _jsonl_rows(file: Path, keys: list[str]) -> Iterator[Row]:
             row = json.loads(line)
         except json.JSONDecodeError as error:
             raise CorpusError(f"{file}:{number}: not JSON ({error.msg} at column {error.colno})") from error
+        except (ValueError, RecursionError) as error:
+            what = "brackets in brackets without end" if isinstance(error, RecursionError) else "a number far too long"
+            raise CorpusError(f"{file}:{number}: found {what}, a JSON object of texts is needed") from error
         place = f"{file}:{number}"
         belongs = _json_cell(row, group[0], place) if group else ""
         yield (

@@ -202,6 +202,8 @@ BOMB = '<!DOCTYPE tmx [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>\n'
         (tmx(unit(zh="一", en="R&D")), "a.tmx:4: not whole XML (not well-formed (invalid token))"),
         (tmx("<tu>", unit(zh="一", en="one")), "not whole XML (mismatched tag)"),
         (tmx(head='<?xml version="1.0" encoding="klingon"?>\n'), "a.tmx:1: not whole XML (unknown encoding)"),
+        (tmx(head='<?xml version="1.0" encoding="gb18030"?>\n'), "a.tmx:1: its encoding is none that XML is read in"),
+        (tmx(head='<?xml version="1.0" encoding="big5"?>\n'), "Convert it to UTF-8, and say so in its first line"),
     ],
 )
 def test_tmx_mistakes(tmp_path: Path, read: Reader, content: str, said: str) -> None:

@@ -194,6 +194,8 @@ def test_jsonl(tmp_path: Path, read: Reader) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
+        ('{"zh": "一", "en": ' + "7" * 5000 + "}", r"a\.jsonl:2: found a number far too long, a JSON object"),
+        ("[" * 100_000, r"a\.jsonl:2: found brackets in brackets without end, a JSON object"),
         ('{"zh": "一" "en"}', r"a\.jsonl:2: not JSON \(Expecting ',' delimiter at column 12\)"),
         ('{"zh": "一", "english": "one"}', r"a\.jsonl:2: no key en \(.*group_column\); there are: zh, english"),
         ('{"zh": 1, "en": "one"}', r"a\.jsonl:2: zh must be text, found 1"),
@@ -228,6 +230,12 @@ def test_parquet_mistakes(tmp_path: Path, read: Reader) -> None:
     write(tmp_path, "cut.parquet", whole[: len(whole) // 2])
     with pytest.raises(CorpusError, match=r"cut.parquet: not a whole parquet file"):
         read("cut.parquet")
+    write(tmp_path, "foot.parquet", whole[:-60] + b"\xff" * 52 + whole[-8:])
+    with pytest.raises(CorpusError, match=r"foot.parquet: not a whole parquet file"):
+        read("foot.parquet")
+    pq.write_table(pa.table([["一"], ["one"], ["二"]], names=["zh", "en", "zh"]), tmp_path / "twice.parquet")
+    with pytest.raises(CorpusError, match=r"twice.parquet: 2 columns are called zh. Rename all but one of them"):
+        read("twice.parquet")
 
 
 @pytest.fixture
