@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow.parquet import ParquetFile
 
+from mtrain.config.forms import COMPRESSIONS
 from mtrain.config.schema import CorpusConfig
 from mtrain.errors import CorpusError
 
@@ -35,6 +36,9 @@ def parquet_pairs(file: Path, corpus: CorpusConfig) -> Rows:
 
     It is read by pyarrow, as `datasets` would do, but without first copying it into a cache.
     """
+    if file.suffix in COMPRESSIONS:
+        unpacked = file.with_suffix("").name
+        raise CorpusError(f"{file}: parquet is compressed inside, not in {file.suffix} too. Unpack it: {unpacked}")
     try:
         with ParquetFile(file) as table:
             columns = _text_columns(table.schema_arrow, corpus, str(file))

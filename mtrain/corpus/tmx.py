@@ -77,9 +77,9 @@ class _Reader:
         except (ExpatError, LookupError) as error:
             line = getattr(error, "lineno", 1)
             raise CorpusError(f"{self._file}:{line}: not whole XML ({str(error).partition(':')[0]})") from error
-        except ValueError as error:  # GB 18030, Big5 and all others of several bytes a character
+        except ValueError as error:  # GB 18030, Big5 and the like
             raise CorpusError(
-                f"{self._file}:1: its encoding is none that XML is read in here ({error}). Convert it to UTF-8, and say "
+                f"{self._file}:1: its encoding is none that XML is read in ({error}). Convert it to UTF-8, and say "
                 "so in its first line"
             ) from error
         return self._rows

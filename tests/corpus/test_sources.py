@@ -1,5 +1,6 @@
 """Each form of parallel text is read as it stands, and each thing wrong with it is said where it is."""
 
+import gzip
 import json
 import random
 from collections.abc import Callable
@@ -230,6 +231,9 @@ def test_parquet_mistakes(tmp_path: Path, read: Reader) -> None:
     write(tmp_path, "cut.parquet", whole[: len(whole) // 2])
     with pytest.raises(CorpusError, match=r"cut.parquet: not a whole parquet file"):
         read("cut.parquet")
+    write(tmp_path, "packed.parquet.gz", gzip.compress(whole))
+    with pytest.raises(CorpusError, match=r"gz: parquet is compressed inside, .* Unpack it: packed.parquet$"):
+        read("packed.parquet.gz")
     write(tmp_path, "foot.parquet", whole[:-60] + b"\xff" * 52 + whole[-8:])
     with pytest.raises(CorpusError, match=r"foot.parquet: not a whole parquet file"):
         read("foot.parquet")
