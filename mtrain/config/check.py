@@ -167,6 +167,10 @@ def _corpora_rules(key: str, corpora: Sequence[OneCorpus]) -> Iterator[BrokenRul
             text = f"expects letters, digits, low lines, points and hyphens, 24 at most, found '{one.tag}'"
             yield BrokenRule((f"{here}.tag",), text)
         yield from _settings_rules(here, one.settings)
+        for name in one.settings if key != "corpus.train" else ():
+            if re.match("drop_|min_|max_", name):
+                text = "only what is trained on is cleaned, dev and test keep every line; leave it out"
+                yield BrokenRule((f"{here}.{name}",), text)
 
 
 def _settings_rules(here: str, settings: Mapping[str, Any]) -> Iterator[BrokenRule]:

@@ -47,7 +47,7 @@ class OneCorpus:
 
 
 # The settings of corpus that are one for all corpora together.
-FOR_ALL_CORPORA = {"folder", "train", "dev", "test", "dev_pairs", "test_pairs"} | {
+FOR_ALL_CORPORA = {"folder", "train", "dev", "test", "dev_pairs", "test_pairs", "split_by", "near_overlap"} | {
     f"{side}_{what}" for side in ("source", "target") for what in ("width", "quotes", "dashes", "script")
 }
 

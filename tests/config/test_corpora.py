@@ -90,6 +90,10 @@ ONE = "corpus:\n  train:\n    - files: a.tsv\n"
         (ONE + "      files: b.tsv", "mine.yaml:4 corpus.train.1.files: duplicate key, first written in line 3"),
         (ONE + "  dev:\n    - {files: d.tsv, weight: 2}", "corpus.dev.1.weight: only what is trained on has weights"),
         (ONE + "  dev: [{files: d.tsv}, {files: d.tsv}]", "mine.yaml:4 corpus.dev: there are two of d.tsv, "),
+        (ONE + "  dev:\n    - {files: d.tsv, max_units: 9}", "dev.1.max_units: only what is trained on is cleaned"),
+        (ONE + "  test:\n    - {files: d.tsv, drop_empty: true}", "test.1.drop_empty: only what is trained"),
+        (ONE + "      near_overlap: 0", "is one for all corpora. Write it in corpus itself, as corpus.near_overlap"),
+        (ONE + "      split_by: group", "is one for all corpora. Write it in corpus itself, as corpus.split_by"),
         ("model:\n  heads: [{a: 8}]\n" + ONE, "mine.yaml:2 model.heads: expects a whole number, found a list"),
     ],
 )
