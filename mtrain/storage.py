@@ -29,7 +29,7 @@ def folder_written_whole(folder: Path, key: str = "") -> Iterator[Path]:
 
     On an exception what was there before stays as it was. What a kill leaves behind half-written has a hidden name,
     which no reader looks at. Only one process may write a folder at a time (see `held_alone`). It is empty, but where
-    a kill or Ctrl-C has ended the making of a folder with the same `key`: then what was made is there.
+    a kill, Ctrl-C or a full disk has ended the making of a folder with the same `key`: then what was made is there.
     """
     partial, old = _hidden(folder, "partial"), _hidden(folder, "old")
     if old.exists() and not folder.exists():  # killed between the two renames below
@@ -48,7 +48,9 @@ def folder_written_whole(folder: Path, key: str = "") -> Iterator[Path]:
             _flush(file)
         _flush(partial)
     except BaseException as error:
-        if not key or (isinstance(error, Exception) and not isinstance(error, WorkerError)):
+        # A full disk or too small a memory can be mended, as a kill can: what was made is as good as before.
+        mendable = not isinstance(error, Exception) or isinstance(error, (WorkerError, OSError, MemoryError))
+        if not (key and mendable):
             shutil.rmtree(partial, ignore_errors=True)
             made_with.unlink(missing_ok=True)
         raise

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, process_time
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from mtrain.batches.store import CURE, REPORT, prepared_names, read_prepared, wr
 from mtrain.config.schema import Config, TokenizerConfig
 from mtrain.console import say, warn
 from mtrain.corpus.assemble import assemble, missing_splits
-from mtrain.corpus.cleaning import Listener, nobody
+from mtrain.corpus.cleaning import nobody
 from mtrain.corpus.inputs import Input, changed_inputs, describe_inputs
 from mtrain.corpus.pair_files import written_blocks, written_pairs
 from mtrain.corpus.report import cleaning_report, render_cleaning
@@ -88,27 +89,21 @@ def _try(config: Config, lists: Lists) -> None:
 
 
 def _assemble(work: _Work, lists: Lists) -> Tally:
-    with _writing(lists.dropped) as tell:
-        means = Means(work.journal, work.config.run.threads, tell)
+    with _opened(lists.dropped) as dropped, _opened(lists.kept) as kept:
+        means = Means(work.journal, work.config.run.threads, partial(_tell, dropped) if dropped else nobody)
         tally = assemble(work.config.corpus, work.config.run.seed, work.folder, means)
-    if lists.kept:
-        with lists.kept.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(f"{pair.source}\t{pair.target}\n" for pair in written_pairs(work.folder, "train"))
+        if kept:
+            kept.writelines(f"{pair.source}\t{pair.target}\n" for pair in written_pairs(work.folder, "train"))
     return tally
 
 
-@contextmanager
-def _writing(dropped: Path | None) -> Iterator[Listener]:
-    """Give what writes each dropped pair behind the name of its rule; normalised text has no tabs."""
-    if dropped is None:
-        yield nobody
-        return
-    with dropped.open("w", encoding="utf-8", newline="\n") as file:
+def _opened(file: Path | None) -> AbstractContextManager[TextIO | None]:
+    """Return the list to be written: whether it can be is known before the work, not after it."""
+    return file.open("w", encoding="utf-8", newline="\n") if file else nullcontext()
 
-        def tell(pair: Pair, rule: str) -> None:
-            file.write(f"{rule}\t{pair.source}\t{pair.target}\n")
 
-        yield tell
+def _tell(dropped: TextIO, pair: Pair, rule: str) -> None:
+    dropped.write(f"{rule}\t{pair.source}\t{pair.target}\n")  # normalised text has no tabs
 
 
 def _prepare(config: Config, folder: Path, lists: Lists) -> None:

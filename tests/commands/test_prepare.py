@@ -1,5 +1,6 @@
 """`mtrain prepare` on a small corpus: what comes out, what is said, what a second time does, what a failure leaves."""
 
+import errno
 import json
 import os
 import random
@@ -515,6 +516,31 @@ def test_pairs_are_written_out_for_looking_at(
     prepare(drawn, dropped=dropped)  # prepared already, but the file is wanted
     assert len(dropped.read_text("utf-8").removesuffix("\n").split("\n")) == len(rows)
     assert "nothing to do" in capsys.readouterr().err
+
+
+def test_a_list_that_cannot_be_written_is_told_before_the_work(
+    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mtrain.commands.prepare.assemble", lambda *_: pytest.fail("all the work was done before"))
+    for lists in ({"kept": tmp_path / "none" / "k.tsv"}, {"dropped": tmp_path / "none" / "d.tsv"}):
+        with pytest.raises(FileNotFoundError):
+            prepare(config, **lists)
+
+
+def test_what_a_full_disk_ends_is_gone_on_with(
+    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("mtrain.commands.prepare.encode_split", full)
+        with pytest.raises(OSError, match="No space left"):
+            prepare(config)
+    prepare(config)
+    assert "the text was cleaned and split before the interruption" in capsys.readouterr().err
+    prepare(with_corpus(config, folder=str(tmp_path / "again")))
+    assert contents(tmp_path / "again") == contents(tmp_path / "prepared")
 
 
 def test_width_is_changed_in_train_and_ids_but_not_in_references(config: Config, raw: Path) -> None:
