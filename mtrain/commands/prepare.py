@@ -81,7 +81,9 @@ def prepare(config: Config, dry_run: bool = False, dropped: Path | None = None, 
 
 def _try(config: Config, lists: Lists) -> None:
     """Read, clean and split as `prepare` does, but leave nothing behind save the lists."""
-    with TemporaryDirectory(prefix="mtrain-") as there:
+    # The system's own folder for such things is often in memory, or too small for a corpus.
+    beside = next(above for above in Path(config.corpus.folder).absolute().parents if above.is_dir())
+    with TemporaryDirectory(prefix=".mtrain-", dir=beside) as there:
         folder = Path(there)
         tally = _assemble(_Work(config, folder, Journal(folder / _JOURNAL)), lists)
         report = cleaning_report(config.corpus, tally, folder, config.run.threads)

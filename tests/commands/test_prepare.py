@@ -18,8 +18,10 @@ from mtrain.commands.audit import audit_splits
 from mtrain.commands.prepare import prepare
 from mtrain.config.schema import Config, CorpusConfig, RunConfig, TokenizerConfig
 from mtrain.corpus.lines import normalise
+from mtrain.corpus.report import CleaningReport, cleaning_report
 from mtrain.corpus.sources import SIDES, SPLITS
 from mtrain.corpus.splits import sentence_key
+from mtrain.corpus.tally import Tally
 from mtrain.errors import BusyError, CorpusError, MtrainError, PreparedDataError
 from mtrain.storage import held_alone
 from mtrain.tokenizer import SizeKey, Tokenizer, train_tokenizer
@@ -496,6 +498,22 @@ def test_a_dry_run_tells_the_same_and_leaves_nothing(
     prepare(config)
     assert told.strip() in capsys.readouterr().err
     assert "of 400 read, dropped" in told
+
+
+@pytest.mark.parametrize("folder", ["prepared", "new/deeper/prepared"])
+def test_a_dry_run_writes_where_the_prepared_data_will_be(
+    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    used: list[Path] = []
+
+    def report(corpus: CorpusConfig, tally: Tally, folder: Path, workers: int) -> CleaningReport:
+        used.append(folder.parent)
+        return cleaning_report(corpus, tally, folder, workers)
+
+    monkeypatch.setattr("mtrain.commands.prepare.cleaning_report", report)
+    prepare(with_corpus(config, folder=str(tmp_path / folder)), dry_run=True)
+    assert used == [tmp_path]
+    assert [path.name for path in tmp_path.iterdir()] == ["raw"]
 
 
 def test_pairs_are_written_out_for_looking_at(
