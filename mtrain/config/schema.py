@@ -70,7 +70,7 @@ class CorpusConfig:
     dev_pairs: int = option(2000, "Pairs taken out of train for dev, where dev is not given.")
     test_pairs: int = option(2000, "Pairs taken out of train for test, where test is not given.")
     split_by: Literal["line", "group"] = option("line", "What is taken out of train for dev and test: single pairs, or whole groups until there are about as many.")
-    near_overlap: float = option(0.5, "Training pairs with a side that has this share of the n-grams of a dev or test sentence are dropped; 0: only those that have one as it is.")
+    near_overlap: float = option(0.5, "Training pairs with a side that has this share of the n-grams of a dev or test sentence are dropped, where that has 10 Han characters or 29 letters; 0: only those that have one as it is.")
     source_width: Literal["auto", "keep", "full", "half"] = option("auto", "Letters, digits and marks of the source: full-width, half-width or as they are; auto: keep for Chinese, Japanese and Korean, half for others.")
     target_width: Literal["auto", "keep", "full", "half"] = option("auto", "The same of the target; what is to be translated is changed likewise, references never are.")
     source_quotes: Literal["auto", "keep", "full", "half"] = option("auto", "Quotation marks of the source: full (“ ”), half (straight ones) or as they are; auto: as source_width.")

@@ -9,7 +9,7 @@ from typing import Literal
 from mtrain.config.schema import CorpusConfig
 from mtrain.console import progress
 from mtrain.corpus.held_out import Index, Leak
-from mtrain.corpus.letters import Letters, letters, sentence_key
+from mtrain.corpus.letters import Letters, count_short, letters, sentence_key
 from mtrain.corpus.sources import SIDES, SPLITS, Block, Pair, Pairs, Side, Split, entries, read_corpora
 from mtrain.errors import CorpusError
 
@@ -33,12 +33,13 @@ class Leaked:
 class SplitAudit:
     """What training knows of one split.
 
-    `train` pairs have a leak of any kind. Of the split's `groups` some are `known` to training, with `known_pairs` of
-    its pairs.
+    `train` pairs have a leak of any kind; what is nearly one of the `short` sentences is not looked for. Of the split's
+    `groups` some are `known` to training, with `known_pairs` of its pairs.
     """
 
     pairs: int
     leaked: dict[Kind, Leaked]
+    short: int
     train: int = 0
     groups: int = 0
     known_groups: int = 0
@@ -95,7 +96,8 @@ class _Watch:
             for side, key in zip(SIDES, keys, strict=True):
                 self._lines[side][key].append(line)
             self._both[keys].append(line)
-        self._audit = SplitAudit(len(pairs), {kind: Leaked() for kind in KINDS})
+        short = count_short(chain.from_iterable(pair[:2] for pair in pairs))
+        self._audit = SplitAudit(len(pairs), {kind: Leaked() for kind in KINDS}, short)
 
     def look(self, texts: dict[Side, list[str]], read: dict[Side, Letters]) -> None:
         """Note what these training pairs know; a sentence of the split counts on whichever side it stands."""

@@ -24,6 +24,12 @@ def render_near(leaks: Sequence[Leak]) -> str:
     return table(["  near_held_out: in train", "  in dev or test", "of its n-grams"], rows)
 
 
+def render_short(split: Split, short: int, pairs: int) -> str:
+    """Return how many sentences of a split nothing can be nearly."""
+    of = f"{short:,} of {2 * pairs:,} sentences in {split}"
+    return f"{of} are short (under 10 Han characters or 29 letters): what is nearly one of them is not looked for"
+
+
 def render_groups(split: Split, groups: Sequence[str]) -> str:
     """Return which groups were held out for a split."""
     names = ", ".join(groups[:_MOST_NAMES]) + (", …" if len(groups) > _MOST_NAMES else "")
@@ -49,6 +55,8 @@ def _split(split: Split, found: SplitAudit, train: int) -> str:
         for leak in found.leaked[kind].examples
     ]
     parts = [table(head, rows), _verdict(split, found)]
+    if found.short:
+        parts.append(render_short(split, found.short, found.pairs))
     if examples:
         parts.append(table(["  for example", "  in train", f"  in {split}", "of its n-grams"], examples))
     return "\n".join(parts)

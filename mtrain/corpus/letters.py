@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -52,6 +52,11 @@ def overlap(held_out: set[str], other: set[str]) -> float:
 def is_long_enough(key: str) -> bool:
     """Tell whether a sentence is more than a stock phrase: 10 Han characters, or 29 letters, that do not repeat."""
     return sum(_SPARSE_LENGTH // 2 if _is_dense(ord(gram[0])) else 1 for gram in ngrams(key)) >= 24
+
+
+def count_short(texts: Iterable[str]) -> int:
+    """Return how many sentences are not, so that nothing is looked for that is nearly one of them."""
+    return sum(not is_long_enough(sentence_key(text)) for text in texts)
 
 
 def _is_dense(code: int) -> bool:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from mtrain.config.schema import CorpusConfig
@@ -12,8 +12,9 @@ from mtrain.console import progress, table
 from mtrain.corpus.assemble import missing_splits
 from mtrain.corpus.cleaning import Dropped
 from mtrain.corpus.held_out import Leak
-from mtrain.corpus.leak_report import render_groups, render_near
-from mtrain.corpus.pair_files import written_blocks, written_corpora
+from mtrain.corpus.leak_report import render_groups, render_near, render_short
+from mtrain.corpus.letters import count_short
+from mtrain.corpus.pair_files import written_blocks, written_corpora, written_pairs
 from mtrain.corpus.sources import SIDES, Block, Side, Split
 from mtrain.corpus.spelling import Spelling, spellings
 from mtrain.corpus.tally import Tally
@@ -40,8 +41,9 @@ class Share:
 class CleaningReport:
     """What became of the raw pairs.
 
-    `groups` are those that became dev and test, `near` examples of what was dropped for being nearly in dev or test;
-    `variants` are empty where no side is Chinese, or OpenCC is not installed.
+    `groups` are those that became dev and test, `near` examples of what was dropped for being nearly in dev or test,
+    `too_short` how many sentences of these, on both sides, are too short for that; `variants` are empty where no side
+    is Chinese, or OpenCC is not installed.
     """
 
     languages: dict[Side, str]
@@ -54,6 +56,7 @@ class CleaningReport:
     drawn: list[Split]
     groups: dict[Split, list[str]]
     near: list[Leak]
+    too_short: dict[Split, int]
     variants: Variants
 
 
@@ -71,8 +74,15 @@ def cleaning_report(corpus: CorpusConfig, tally: Tally, folder: Path, workers: i
         drawn=missing_splits(corpus),
         groups=tally.groups,
         near=tally.near,
+        too_short=_too_short(folder) if corpus.near_overlap else {},
         variants=_count_variants(_chinese(languages), tally, folder, workers) if has_opencc() else {},
     )
+
+
+def _too_short(folder: Path) -> dict[Split, int]:
+    held_out: tuple[Split, ...] = ("dev", "test")
+    sides = {split: chain.from_iterable(pair[:2] for pair in written_pairs(folder, split)) for split in held_out}
+    return {split: count_short(texts) for split, texts in sides.items()}
 
 
 def _count_variants(chinese: list[Side], tally: Tally, folder: Path, workers: int) -> Variants:
@@ -106,6 +116,7 @@ def render_cleaning(report: CleaningReport) -> list[str]:
     shares = [_shares(report)] if len(report.corpora) > 1 else []
     groups = [render_groups(split, names) for split, names in report.groups.items()]
     near = [render_near(report.near)] if report.near else []
+    near += [render_short(split, short, report.pairs[split]) for split, short in report.too_short.items() if short]
     parts = [_pairs(report), *groups, _spelt(report), *shares, _dropped(report), *near]
     return [*parts, *_variants(report), *_mended(report)]
 

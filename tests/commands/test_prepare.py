@@ -176,11 +176,13 @@ def test_what_is_nearly_in_dev_or_test_is_dropped_and_shown(
     config: Config, raw: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     known, near = "天地玄黄，宇宙洪荒，日月盈昃，辰宿列张。", "又曰：天地玄黄，宇宙洪荒，日月盈昃。"
-    write(raw, "test", [(known, "Heaven is dark and earth is yellow"), *sentences(20, seed=3)])
+    write(raw, "test", [(known, "Heaven is dark and earth is yellow"), ("子曰。", "He said."), *sentences(20, seed=3)])
     write(raw, "train", [(near, "A translation by somebody else"), *sentences(400)])
     dropped = prepared(config).manifest.report["dropped"]
     assert dropped["near_held_out"]["pairs"] == 1
-    assert re.search(rf"{near} +{known} +71%\n", capsys.readouterr().err)
+    told = capsys.readouterr().err
+    assert re.search(rf"{near} +{known} +71%\n", told)
+    assert "3 of 44 sentences in test are short (under 10 Han characters or 29 letters): what is nearly" in told
     data = prepared(with_corpus(config, near_overlap=0.0))
     assert near in data.lines("train", "source")
     assert data.manifest.report["dropped"]["near_held_out"]["pairs"] == 0

@@ -73,6 +73,8 @@ def test_the_audit_is_told_in_figures_and_examples(corpus: CorpusConfig) -> None
     near = found.splits["test"].leaked["near_source"].examples[0]
     assert near.text == "前文，" + near.held_out
     assert f"{near.text}" in told
+    assert "\n2 of 100 sentences in test are short (under 10 Han characters or 29 letters): what is nearly" in told
+    assert "in dev are short" not in told
 
 
 def test_splits_that_are_not_given_cannot_be_audited(corpus: CorpusConfig) -> None:
