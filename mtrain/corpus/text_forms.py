@@ -7,7 +7,7 @@ from itertools import islice, repeat
 from pathlib import Path
 
 from mtrain.config.schema import CorpusConfig
-from mtrain.console import say
+from mtrain.console import say, warn
 from mtrain.corpus.tables import Row, Rows, wanted_columns
 from mtrain.corpus.text_files import count_lines, read_lines
 from mtrain.errors import CorpusError
@@ -53,7 +53,9 @@ def _table_pairs(file: Path, corpus: CorpusConfig, read: _Reader, exactly: bool)
     if wanted["source"] in head and wanted["target"] in head:
         say(f"{file}: reading the columns {wanted['source']} and {wanted['target']}")
         places = [_place(file, head, name, key) for key, name in wanted.items()]
-        return count_lines(file) - 1, _table_rows(file, islice(read(file), 1, None), places, width)
+        records = islice(read(file), 1, None)
+        told = records if exactly else _with_surplus_told(file, records, len(head))
+        return count_lines(file) - 1, _table_rows(file, told, places, width)
     columns = {**wanted, "source": corpus.source_column or "1", "target": corpus.target_column or "2"}
     places = [_position(file, head, name, key) for key, name in columns.items()]
     say(f"{file}: reading columns {places[0] + 1} and {places[1] + 1}, line 1 included, for it names no columns")
@@ -68,6 +70,22 @@ def _position(file: Path, head: list[str], column: str, key: str) -> int:
     if column.isdecimal() and int(column) > 0:
         return int(column) - 1
     raise CorpusError(f"{file}:1: no column {column} (corpus.{key}_column); there are: {', '.join(head)}")
+
+
+def _with_surplus_told(
+    file: Path, records: Iterator[tuple[int, list[str]]], width: int
+) -> Iterator[tuple[int, list[str]]]:
+    """Give the records, and warn at their end of those with more cells than there are names: a tab within a text?"""
+    longer = first = 0
+    for number, cells in records:
+        if any(cells[width:]):
+            longer, first = longer + 1, first or number
+        yield number, cells
+    if longer:
+        warn(
+            f"{file}:{first}: {longer:,} lines, of which this is the first, have more than the {width} columns that "
+            "line 1 names. What is behind these is not read; a text with a tab in it is cut there"
+        )
 
 
 def _table_rows(

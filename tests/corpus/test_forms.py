@@ -219,3 +219,14 @@ def test_a_large_tmx_is_never_in_memory_as_a_whole(tmp_path: Path) -> None:
         file.truncate(1_500_000)  # what is read later is missed, so it has not been read yet
     with pytest.raises(CorpusError, match="not whole XML"):
         list(pairs)
+
+
+def test_tsv_rows_with_more_cells_than_names_are_told(
+    tmp_path: Path, read: Reader, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, "a.tsv", "zh\ten\n一\tone\n二\ttwo\tor so\n三\tthree\t\n四\tfour\tor\tfive\n")
+    assert [pair.target for pair in read("a.tsv")] == ["one", "two", "three", "four"]
+    assert "a.tsv:3: 2 lines, of which this is the first, have more than the 2 columns" in capsys.readouterr().err
+    write(tmp_path, "b.tsv", "一\tone\tCC BY\n")
+    read("b.tsv")
+    assert "columns that line" not in capsys.readouterr().err
