@@ -44,7 +44,8 @@ class Examples:
     """The examples of one split, read from the disk as they are asked for."""
 
     def __init__(self, folder: Path, split: Split) -> None:
-        self._ends = {side: np.load(ends_file(folder, split, side)) for side in SIDES}
+        # As plain arrays: a number out of NumPy's own class of mapped ones costs many times as much.
+        self._ends = {side: np.asarray(np.load(ends_file(folder, split, side), mmap_mode="r")) for side in SIDES}
         self._ids = {side: _map_ids(ids_file(folder, split, side), self._ends[side]) for side in SIDES}
         self.source_lengths, self.target_lengths = (_lengths(self._ends[side]) for side in SIDES)
 

@@ -2,13 +2,14 @@
 
 import dataclasses
 import json
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from mtrain.batches.id_files import write_examples
+from mtrain.batches.id_files import write_examples, writing_ids
 from mtrain.batches.settings import changed_settings, in_short, prepare_settings
 from mtrain.batches.store import (
     FORMAT_VERSION,
@@ -57,6 +58,21 @@ def test_each_side_has_ids_as_wide_as_its_vocabulary_needs(tmp_path: Path) -> No
 
 def test_ids_are_mapped_and_not_read(tmp_path: Path) -> None:
     assert isinstance(write_split(tmp_path).source(0), np.memmap)
+
+
+def test_of_many_examples_only_the_lengths_are_in_memory(tmp_path: Path) -> None:
+    count = 100_000
+    for side in SIDES:
+        with writing_ids(tmp_path, "train", side) as writer:
+            writer.write(np.zeros(count, np.uint16), np.ones(count, np.int64))
+    tracemalloc.start()
+    try:
+        examples = Examples(tmp_path, "train")
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert examples.source(count - 1).tolist() == [0]
+    assert kept < 2 * 4 * count + 100_000
 
 
 def test_pieces_are_counted(tmp_path: Path) -> None:
