@@ -92,7 +92,7 @@ def _tell(split: str, recorded: Iterable[str], chosen: list[Pair]) -> None:
 def _read(name: str, read: Callable[[], Iterable[tuple[str, str]]]) -> Iterator[tuple[str, str]]:
     try:
         yield from progress(read(), f"reading {name}", unit="pairs")
-    except (OSError, EOFError, zlib.error, ValueError, KeyError, pa.ArrowException) as error:
+    except (OSError, EOFError, zlib.error, ValueError, LookupError, pa.ArrowException) as error:
         raise MtrainError(f"{name} cannot be read: {error!s:.200}. Delete its files and run this again") from error
 
 

@@ -275,6 +275,10 @@ def test_a_damaged_download_of_zh_en_is_named(get_data, published, tmp_path):
     (published / "cmn_sentences.tsv.bz2").write_bytes(b"BZh9 and then nothing")
     with pytest.raises(MtrainError, match="tatoeba cannot be read"):
         make(get_data, "zh-en", published, tmp_path / "out")
+    (published / "cmn_sentences.tsv.bz2").write_bytes(bz2.compress(b"1\tcmn\t\xe5\xa5\xbd\n2\n"))
+    (published / "cmn-eng_links.tsv.bz2").write_bytes(bz2.compress(b"2\t3\n"))
+    with pytest.raises(MtrainError, match="tatoeba cannot be read"):
+        make(get_data, "zh-en", published, tmp_path / "out2")
 
 
 # -- the lists that come with the script -------------------------------------------------------------------------------
