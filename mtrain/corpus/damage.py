@@ -44,6 +44,7 @@ _ODD = re.compile(
 _SHORTEST_REPETITIVE = 20
 _TIMES = 8
 _PROBE = 4
+_MOST_TRIED = 64
 
 
 def is_odd(text: str) -> bool:
@@ -79,17 +80,28 @@ def was_read_as_gbk(text: str) -> bool:
 def is_repetitive(text: str) -> bool:
     """Tell whether more than half of a longer line is one stretch, eight times or more in a row.
 
-    Such a run holds the middle of the line, so four characters there come again after just the length of the stretch.
+    Such a run holds the middle of the line, so four characters behind or before it come again after just the length of
+    the stretch. They may come again within the stretch as well: of the places where they do, the nearest are tried.
     """
     length = len(text)
     if length < _SHORTEST_REPETITIVE:
         return False
-    middle = length // 2
-    again = text.find(text[middle : middle + _PROBE], middle + 1)
-    if again > 0 and _is_run(text, middle, again - middle):
-        return True
-    before = text.rfind(text[middle - _PROBE : middle], 0, middle - 1)
-    return before >= 0 and _is_run(text, before, middle - _PROBE - before)
+    middle, longest = length // 2, length // _TIMES
+    place = middle
+    for _ in range(_MOST_TRIED):
+        place = text.find(text[middle : middle + _PROBE], place + 1, middle + longest + _PROBE)
+        if place < 0:
+            break
+        if _is_run(text, middle, place - middle):
+            return True
+    start = place = middle - _PROBE
+    for _ in range(_MOST_TRIED):
+        place = text.rfind(text[start:middle], max(0, start - longest), place + _PROBE - 1)
+        if place < 0:
+            break
+        if _is_run(text, place, start - place):
+            return True
+    return False
 
 
 def _is_run(text: str, start: int, period: int) -> bool:

@@ -101,6 +101,7 @@ BROKEN = [
     ("untranslated", Pair("索引：database to reindex", "database to reindex!"), Pair("索引：index", "the index")),
     ("numbers_differ", Pair("3 个人", "5 people"), Pair("3000 个人", "3,000 people")),
     ("repetitive", Pair("哈" * 20, "ha ha ha ha"), Pair("哈" * 19, "ha ha ha ha")),
+    ("repetitive", Pair("不行不行，不行", "no, no, no! " * 9), Pair("不行，不行", "no, no, no! " * 7)),
     ("repetitive", Pair("不行不行", "no, " * 9 + "he said"), Pair("不行不行", "no, no, no, he said so")),
     ("duplicate", FIRST, Pair("先有它呢", "first it is")),
     ("duplicate_source", FIRST._replace(target="firstly it was"), Pair("先有它吗", "was it first")),
