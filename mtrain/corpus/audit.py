@@ -89,13 +89,17 @@ class _Watch:
     def __init__(self, pairs: Sequence[Pair], least_overlap: float) -> None:
         self._pairs = pairs
         self._indexes = {side: Index([getattr(pair, side) for pair in pairs], least_overlap) for side in SIDES}
-        self._lines: dict[Side, dict[str, list[int]]] = {side: defaultdict(list) for side in SIDES}
+        by_key: dict[Side, dict[str, list[int]]] = {side: defaultdict(list) for side in SIDES}
         self._both: dict[tuple[str, str], list[int]] = defaultdict(list)
         for line, pair in enumerate(pairs):
             keys = sentence_key(pair.source), sentence_key(pair.target)
             for side, key in zip(SIDES, keys, strict=True):
-                self._lines[side][key].append(line)
+                by_key[side][key].append(line)
             self._both[keys].append(line)
+        # By the sentences that the index gives, of which there can be a great many matches.
+        self._lines = {
+            side: {text: by_key[side][key] for key, text in self._indexes[side].texts.items()} for side in SIDES
+        }
         short = count_short(chain.from_iterable(pair[:2] for pair in pairs))
         self._audit = SplitAudit(len(pairs), {kind: Leaked() for kind in KINDS}, short)
 
@@ -108,7 +112,7 @@ class _Watch:
                     kind = (_EXACT if match.exact else _NEAR)[side]
                     rows[kind].add(match.row)
                     leak = Leak(texts[asked][match.row], match.held_out, match.overlap, match.exact)
-                    self._note(kind, self._lines[side][sentence_key(match.held_out)], leak)
+                    self._note(kind, self._lines[side][match.held_out], leak)
         for row in rows["source"] & rows["target"]:
             source, target = (texts[side][row] for side in SIDES)
             keys = sentence_key(source), sentence_key(target)
