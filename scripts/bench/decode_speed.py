@@ -88,7 +88,8 @@ def main() -> None:
         folder = Path(name)
         (folder / "model").symlink_to(options.model.absolute())
         for target, quantization in EXPORTS:
-            export(config, Wanted(target, quantization, folder / "model", check=options.source))
+            output = folder / "-".join(filter(None, (target, quantization)))
+            export(config, Wanted(target, quantization, options.model, output, check=options.source))
         contenders = {name: Contender(name, folder, options.threads, lines[:20]) for name in CONTENDERS}
         for first in range(0, len(lines), TURN):
             for contender in contenders.values():
