@@ -4,8 +4,8 @@
 
 mtrain in PyTorch, Hugging Face's `generate`, CTranslate2 called directly in fp32 and int8, and mtrain with
 --engine ctranslate2 translate the same sentences, tokenising included, beam 4. They take turns (A B C A B C …) with
-250 sentences each, so that a machine that changes its speed changes it for all; each lives in a process of its own.
-The weights are exported first. Printed for each: sentences per second, how many times as fast it is as Hugging Face
+250 sentences each, as often as --rounds says, so that a machine that changes its speed changes it for all; each lives
+in a process of its own. The weights are exported first. Printed for each: sentences per second, how many times as fast it is as Hugging Face
 with one sentence and with 32 at a time, and as CTranslate2 in the same numbers (turn by turn, the median); and BLEU,
 where references are given.
 """
@@ -80,6 +80,7 @@ def main() -> None:
     parser.add_argument("--source", type=Path, required=True, help="sentences to translate")
     parser.add_argument("--reference", type=Path, help="their right translations")
     parser.add_argument("--sentences", type=int, default=500)
+    parser.add_argument("--rounds", type=int, default=3, help="how often all of them are translated")
     parser.add_argument("--threads", type=int, default=2, help="CPU threads")
     options = parser.parse_args()
     lines = read(options.source, options.sentences)
@@ -91,7 +92,7 @@ def main() -> None:
             output = folder / "-".join(filter(None, (target, quantization)))
             export(config, Wanted(target, quantization, options.model, output, check=options.source))
         contenders = {name: Contender(name, folder, options.threads, lines[:20]) for name in CONTENDERS}
-        for first in range(0, len(lines), TURN):
+        for first in [*range(0, len(lines), TURN)] * options.rounds:
             for contender in contenders.values():
                 contender.translate(lines[first : first + TURN])
         for contender in contenders.values():
@@ -109,7 +110,7 @@ def row(name: str, contenders: dict[str, Contender], references: Sequence[str], 
     if "engine" in name:
         peers.append("CTranslate2 int8" if "int8" in name else "CTranslate2")
     ratios = [times_as_fast(one, contenders[peer]) for peer in peers]
-    bleu = f"{score(one.texts, references, None, language).bleu:.2f}" if references else ""
+    bleu = f"{score(one.texts[: len(references)], references, None, language).bleu:.2f}" if references else ""
     return [name, f"{len(one.texts) / sum(one.seconds):,.1f}", *ratios, *[""] * (3 - len(ratios)), bleu]
 
 
