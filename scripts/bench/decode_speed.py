@@ -5,9 +5,9 @@
 mtrain in PyTorch, Hugging Face's `generate`, CTranslate2 called directly in fp32 and int8, and mtrain with
 --engine ctranslate2 translate the same sentences, tokenising included, beam 4. They take turns (A B C A B C …) with
 250 sentences each, as often as --rounds says, so that a machine that changes its speed changes it for all; each lives
-in a process of its own. The weights are exported first. Printed for each: sentences per second, how many times as fast it is as Hugging Face
-with one sentence and with 32 at a time, and as CTranslate2 in the same numbers (turn by turn, the median); and BLEU,
-where references are given.
+in a process of its own. The weights are exported first. Printed for each: sentences per second, how many times as fast
+it is as Hugging Face with one sentence and with 32 at a time, and as CTranslate2 in the same numbers (turn by turn, the
+median); and BLEU, where references are given.
 """
 
 import argparse
