@@ -81,11 +81,12 @@ class Prefix:
 
     def __call__(self, log_probabilities_BNV: Tensor, tokens_BNT: Tensor, which_B: Tensor) -> None:
         """The token of the prefix keeps its log-probability, so that the score stays the model's."""
-        before_BNV = log_probabilities_BNV.clone()
+        place = tokens_BNT.size(2) - 1
+        is_behind = place >= self._prefix_BT.size(1)
+        before_BNV = log_probabilities_BNV if is_behind else log_probabilities_BNV.clone()
         for rule in self._behind:
             rule(log_probabilities_BNV, tokens_BNT, which_B)
-        place = tokens_BNT.size(2) - 1
-        if place >= self._prefix_BT.size(1):
+        if is_behind:
             return
         wanted_B11 = self._prefix_BT[which_B, place][:, None, None]
         others_V = torch.arange(log_probabilities_BNV.size(2), device=wanted_B11.device)
