@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 # beside one other busy process training was measured to be twenty times slower; with a short spin it is a third slower,
 # and alone on the machine hardly at all.
 os.environ.setdefault("GOMP_SPINCOUNT", "2000")
+# Read by oneDNN and by PyTorch's bridge to it: how many compiled matrix products each keeps, by default 1,024. Nearly
+# every batch has another shape and needs some thirty of its own, so that old ones are kept for nothing, in thousands of
+# small pieces all over the memory: a training of half an hour held five gigabytes and spent a sixth of its time in
+# malloc, looking for gaps.
+os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "96")
+os.environ.setdefault("LRU_CACHE_CAPACITY", "96")
 
 
 def load(model: str | Path, *others: str | Path, device: str = "auto", threads: int = 0) -> "LoadedModel":

@@ -1,4 +1,7 @@
+import ctypes
 import platform
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -18,6 +21,38 @@ def test_memory_that_was_freed_is_used_again():
     assert keep_freed_memory()
     page_faults_of_64_mebibytes()
     assert page_faults_of_64_mebibytes() < 1000
+
+
+GROWTH_OVER_NEW_SHAPES = """
+import ctypes
+import mtrain
+import torch
+
+class Heap(ctypes.Structure):
+    names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"  # malloc.h
+    _fields_ = [(name, ctypes.c_size_t) for name in names.split()]
+
+mallinfo2 = ctypes.CDLL(None).mallinfo2
+mallinfo2.restype = Heap
+weight = torch.randn(64, 64, dtype=torch.bfloat16)
+
+def in_use_after(shapes):
+    for rows in shapes:
+        torch.nn.functional.linear(torch.zeros(rows, 64, dtype=torch.bfloat16), weight)
+    return mallinfo2().uordblks
+
+before = in_use_after(range(100, 300))
+print(in_use_after(range(300, 700)) - before)
+"""
+
+
+@pytest.mark.skipif(
+    platform.libc_ver()[0] != "glibc" or not hasattr(ctypes.CDLL(None), "mallinfo2"),
+    reason="only glibc, since 2.33, counts what is in use",
+)
+def test_batches_of_ever_new_shapes_leave_nothing_behind():
+    counted = subprocess.run([sys.executable, "-c", GROWTH_OVER_NEW_SHAPES], capture_output=True, text=True, check=True)
+    assert int(counted.stdout) < 10 << 20  # 217 MiB where oneDNN keeps as much as it likes
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

@@ -208,12 +208,6 @@ def _model_rules(config: Config) -> Iterator[BrokenRule]:
     if model.positions == "sinusoidal" and model.d_model % 2:
         text = f"sinusoidal positions come in pairs, model.d_model {model.d_model} is odd"
         yield BrokenRule(("model.d_model", "model.positions"), text)
-    if model.initialization == "tfixup_like" and model.norm_position == "post":
-        text = "tfixup_like starts sublayers at nothing, post-norm would make nothing of all; set norm_position pre"
-        yield BrokenRule(("model.initialization", "model.norm_position"), text)
-    elif model.initialization == "tfixup_like" and model.activation != "gelu":
-        text = f"tfixup_like starts feed-forward at 0, where {model.activation} has no slope to start from; set gelu"
-        yield BrokenRule(("model.initialization", "model.activation"), text)
     yield from _learned_position_rules(config)
 
 

@@ -144,7 +144,7 @@ class ModelConfig:
     residual_dropout: float = option(-1.0, "Dropout on each sublayer's output (paper section 5.4); -1: as dropout.")
     feed_forward_dropout: float = option(-1.0, "Dropout inside the feed-forward sublayer; -1: as dropout.")
     attention_dropout: float = option(0.0, "Dropout on attention weights.")
-    initialization: Literal["xavier", "normal", "tfixup_like"] = option("xavier", "First values of the weights: Xavier, N(0, 0.02), or Xavier with sublayers that start at nothing.")
+    initialization: Literal["xavier", "normal", "tfixup_like"] = option("xavier", "First values of the weights: Xavier, N(0, 0.02), or Xavier with sublayers that start at 0.")
 
 
 @dataclass(frozen=True)

@@ -223,14 +223,14 @@ CAUSES = {
     "cannot_run": Cause("PyTorch cannot compute the model", "Read the message: it names shapes, types or indices."),
     # Signals.
     "zero_gain_frozen": Cause(
-        "a norm's gain is 0 and frozen: its sublayer is shut off for good", "Let the gain be trained."
+        "a gain or last matrix is 0 and frozen: its sublayer is shut off for good", "Let it be trained."
     ),
     "zero_gain": Cause(
-        "a norm's gain is still 0 after training: its sublayer is shut off", "Train on; see that the gain is trained."
+        "a gain or last matrix is still 0 after training: its sublayer is shut off", "Train on; see that it is trained."
     ),
     "gate_stays_shut": Cause(
-        "a norm's gain starts at 0 and no gradient will ever open it",
-        "Start it above 0, or use an activation whose slope at 0 is not 0.",
+        "a sublayer's gain or last matrix starts at 0 and no gradient will ever open it",
+        "Start it elsewhere, or look what makes the sublayer's inner values 0.",
     ),
     "frozen": Cause("weights are frozen", "Set requires_grad."),
     "not_in_optimizer": Cause("the optimiser does not know some weights", "Build it from all of model.parameters()."),

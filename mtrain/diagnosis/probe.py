@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from mtrain.batches.collate import Batch
 from mtrain.model.attention import Kernel, MultiHeadAttention, Sight
 from mtrain.model.dropout import Dropout
+from mtrain.model.initialize import last_matrices
 from mtrain.model.transformer import Transformer
 
 # Two ways to the same numbers in fp32 differ by a millionth of their spread, broken ones by a hundredth or more.
@@ -74,24 +75,32 @@ def kernels_heard(
             module.kernel = kernel
 
 
-def closed_gates(model: nn.Module) -> dict[str, nn.Parameter]:
-    """Return the gains of norms that are 0, which shut off the sublayer behind them."""
+def closed_gates(model: nn.Module) -> dict[str, Tensor]:
+    """Return what shuts off sublayers: gains of norms that are 0, and their last matrices where all of them are 0."""
     norms = {name: module for name, module in model.named_modules() if isinstance(module, nn.LayerNorm | nn.RMSNorm)}
     gains = {f"{name}.weight": norm.weight for name, norm in norms.items() if norm.weight is not None}
-    return {name: gain for name, gain in gains.items() if float(gain.detach().abs().max()) < _CLOSED}
+    closed: dict[str, Tensor] = {
+        name: gain for name, gain in gains.items() if float(gain.detach().abs().max()) < _CLOSED
+    }
+    matrices = last_matrices(model)
+    # One of them is a fault, all of them are how the model was meant to start.
+    return closed | (matrices if not any(matrix.detach().any() for matrix in matrices.values()) else {})
 
 
 @contextmanager
-def opened_gates(model: nn.Module) -> Iterator[None]:
-    """Set the gains that are 0 to 1 for a while, so that what lies behind them can be tested."""
-    gates = [(gain, gain.detach().clone()) for gain in closed_gates(model).values()]
+def opened_gates(model: nn.Module, but_gains: bool = False) -> Iterator[None]:
+    """Set gains that are 0 to 1 for a while, unless told not to, and draw last matrices: what they shut off speaks."""
+    closed = [gate for gate in closed_gates(model).values() if gate.dim() > 1 or not but_gains]
+    gates = [(gate, gate.detach().clone()) for gate in closed]
+    draws = torch.Generator().manual_seed(1)
     try:
-        for gain, _ in gates:
-            gain.data.fill_(1.0)
+        for gate, before in gates:
+            drawn = nn.init.xavier_uniform_(torch.empty(gate.shape), generator=draws) if gate.dim() > 1 else before + 1
+            gate.data.copy_(drawn)
         yield
     finally:
-        for gain, before in gates:
-            gain.data.copy_(before)
+        for gate, before in gates:
+            gate.data.copy_(before)
 
 
 @contextmanager

@@ -52,14 +52,15 @@ def _learning(model: Transformer, updater: Updater) -> Finding:
 def _gates(model: Transformer, updater: Updater, batch: Batch, trained: bool) -> Findings:
     gates = closed_gates(model)
     if not gates:
-        yield Finding("no norm shuts its sublayer off", "no gain is 0")
+        yield Finding("no sublayer is shut off", "no gain is 0, nor all last matrices")
         return
-    tested = "norms that shut their sublayer off open in training"
-    named = f"gain 0 in {len(gates)}, such as {next(iter(gates))}"
+    tested = "sublayers that are shut off open in training"
+    named = f"{len(gates)} tensors are 0, such as {next(iter(gates))}"
     if trained:
         yield judged(tested, f"{named}, after training", "zero_gain")
         return
-    updater.gradient(1, [batch])
+    with opened_gates(model, but_gains=True):  # the encoder learns nothing before the decoder looks at it
+        updater.gradient(1, [batch])
     stuck = [name for name, gain in gates.items() if gain.grad is None or not float(gain.grad.abs().max()) > 0]
     model.zero_grad()
     measured = f"{named}; {len(stuck)} get no gradient{f', such as {stuck[0]}' if stuck else ''} (0)"

@@ -7,18 +7,17 @@ from torch import Tensor, nn
 
 from mtrain.model.attention import MultiHeadAttention
 from mtrain.model.embedding import OutputLayer, TokenEmbedding
-from mtrain.model.feedforward import GatedFeedForward
+from mtrain.model.feedforward import FeedForward, GatedFeedForward
 from mtrain.model.positions import LearnedPositions, RelativeBias
-from mtrain.model.sublayer import PostNorm, PreNorm
 from mtrain.model.transformer import Transformer
 
 
 class Initialization(NamedTuple):
-    """How matrices are drawn, the standard deviation of embeddings by d_model, and the gain of each sublayer's norm."""
+    """How matrices are drawn, the standard deviation of embeddings by d_model, and whether sublayers start at 0."""
 
     draw_matrix: Callable[[Tensor], Tensor]
     embedding_std: Callable[[int], float]
-    sublayer_gain: float = 1.0
+    sublayers_at_zero: bool = False
 
 
 def _d_model_to_the_minus_half(d_model: int) -> float:
@@ -31,8 +30,9 @@ INITIALIZATIONS = {
     "xavier": Initialization(nn.init.xavier_uniform_, _d_model_to_the_minus_half),
     # Radford et al. 2018 (GPT), section 4.1: everything from N(0, 0.02).
     "normal": Initialization(lambda weight: nn.init.normal_(weight, std=0.02), lambda _: 0.02),
-    # An experiment after Huang et al. 2020 (T-Fixup), whose residual branches start small: here they start at nothing.
-    "tfixup_like": Initialization(nn.init.xavier_uniform_, _d_model_to_the_minus_half, sublayer_gain=0.0),
+    # After Zhang et al. 2019 (Fixup), section 3, and its form for Transformers, Huang et al. 2020 (T-Fixup): the last
+    # matrix of each residual branch is 0, so that at first only the embeddings speak.
+    "tfixup_like": Initialization(nn.init.xavier_uniform_, _d_model_to_the_minus_half, sublayers_at_zero=True),
 }
 
 
@@ -53,8 +53,23 @@ def initialize(model: Transformer, how: Initialization) -> None:
                 _draw_halves(module.key_value, how)
             case GatedFeedForward():
                 _draw_halves(module.inner, how)
-            case PreNorm() | PostNorm():
-                nn.init.constant_(module.norm.get_parameter("weight"), how.sublayer_gain)
+
+
+    if how.sublayers_at_zero:
+        for matrix in last_matrices(model).values():
+            nn.init.zeros_(matrix)
+
+
+def last_matrices(model: nn.Module) -> dict[str, Tensor]:
+    """Return by name the matrix of each sublayer that its output comes from."""
+    last: dict[str, Tensor] = {}
+    for name, module in model.named_modules():
+        match module:
+            case MultiHeadAttention():
+                last[f"{name}.output.weight"] = module.output.weight
+            case FeedForward() | GatedFeedForward():
+                last[f"{name}.outer.weight"] = module.outer.weight
+    return last
 
 
 def _draw_halves(linear: nn.Linear, how: Initialization) -> None:

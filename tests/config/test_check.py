@@ -67,16 +67,6 @@ def test_a_number_below_its_range_is_told(key: str) -> None:
             "sinusoidal positions come in pairs, model.d_model 21 is odd",
         ),
         (
-            replace(GOOD, model=ModelConfig(norm_position="post", initialization="tfixup_like")),
-            "model.initialization model.norm_position",
-            "tfixup_like starts sublayers at nothing, post-norm would make nothing of all; set norm_position pre",
-        ),
-        (
-            replace(GOOD, model=ModelConfig(initialization="tfixup_like")),
-            "model.initialization model.activation",
-            "tfixup_like starts feed-forward at 0, where relu has no slope to start from; set gelu",
-        ),
-        (
             replace(
                 GOOD,
                 model=ModelConfig(positions="learned", max_positions=200),
