@@ -61,7 +61,7 @@ def _gates(model: Transformer, updater: Updater, batch: Batch, trained: bool) ->
         return
     with opened_gates(model, but_gains=True):  # the encoder learns nothing before the decoder looks at it
         updater.gradient(1, [batch])
-    stuck = [name for name, gain in gates.items() if gain.grad is None or not float(gain.grad.abs().max()) > 0]
+    stuck = [name for name, gate in gates.items() if gate.grad is None or not float(gate.grad.abs().max()) > 0]
     model.zero_grad()
     measured = f"{named}; {len(stuck)} get no gradient{f', such as {stuck[0]}' if stuck else ''} (0)"
     yield judged(tested, measured, "gate_stays_shut" if stuck else "")

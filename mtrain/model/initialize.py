@@ -53,8 +53,6 @@ def initialize(model: Transformer, how: Initialization) -> None:
                 _draw_halves(module.key_value, how)
             case GatedFeedForward():
                 _draw_halves(module.inner, how)
-
-
     if how.sublayers_at_zero:
         for matrix in last_matrices(model).values():
             nn.init.zeros_(matrix)
