@@ -103,7 +103,9 @@ class Marian(nn.Module):
         return out
 
 
-def plain_loop(model: nn.Module, precision: torch.dtype) -> Callable[[Batch, float], Tensor]:
+def plain_loop(
+    model: nn.Module, precision: torch.dtype, smoothing: float = SMOOTHING
+) -> Callable[[Batch, float], Tensor]:
     """Return an update as everybody writes it, of a batch at a learning rate; it returns the loss."""
     optimizer = torch.optim.Adam(model.parameters(), lr=1.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
     model.train()
@@ -113,7 +115,7 @@ def plain_loop(model: nn.Module, precision: torch.dtype) -> Callable[[Batch, flo
         with torch.autocast(batch.tgt_in_BT.device.type, torch.bfloat16, enabled=precision == torch.bfloat16):
             logits_BTV = model(batch)
             labels_BT = torch.full_like(batch.tgt_in_BT, -100).flatten().index_put((batch.real_M,), batch.labels_M)
-            loss = F.cross_entropy(logits_BTV.flatten(0, 1), labels_BT, ignore_index=-100, label_smoothing=SMOOTHING)
+            loss = F.cross_entropy(logits_BTV.flatten(0, 1), labels_BT, ignore_index=-100, label_smoothing=smoothing)
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(model.parameters(), CLIP)
         optimizer.step()

@@ -2,9 +2,10 @@
 
     python scripts/bench/same_time.py --config wenyan-small --minutes 30 [--rate 1e-3] [--set section.key=value]
 
-The same prepared data, batches, shape, vocabulary, threads and precision as `mtrain fit` with that config, in the plain
-loop that everybody writes: Adam, a warm-up and a rate that falls to zero when the minutes end. The test split is then
-translated by `generate`, with the length penalty that is best on 200 pairs of dev, and scored as `mtrain bleu` scores.
+The same prepared data, batches, shape, vocabulary, label smoothing, threads and precision as `mtrain fit` with that
+config, in the plain loop that everybody writes: Adam, a warm-up and a rate that falls to zero when the minutes end. The
+test split is then translated by `generate`, with the length penalty that is best on 200 pairs of dev, and scored as
+`mtrain bleu` scores.
 """
 
 import argparse
@@ -43,7 +44,8 @@ def shape_of(config: Config, vocabulary: int) -> Shape:
 def train(model: Marian, stream: TrainingStream, config: Config, minutes: float, peak: float) -> None:
     """Train until the minutes are over."""
     device = choose_device(config.run.device)
-    update = plain_loop(model.to(device), choose_precision(config.training.precision, device))
+    precision = choose_precision(config.training.precision, device)
+    update = plain_loop(model.to(device), precision, config.training.label_smoothing)
     epoch = position = updates = tokens = 0
     began = time.perf_counter()
     while (spent := (time.perf_counter() - began) / (60 * minutes)) < 1:
