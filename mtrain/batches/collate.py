@@ -1,7 +1,7 @@
 """Examples to tensors: padding, begin and end of sentence, and the real positions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -130,6 +130,12 @@ def collate(sources: Sequence[Ids], targets: Sequence[Ids]) -> Batch:
         real_M=torch.from_numpy(real_M),
         source_tokens=sum(len(source) + 1 for source in sources),
     )
+
+
+def without_loss() -> Batch:
+    """Return a micro-batch of one empty pair and no label: for a process that has none left while the others have."""
+    batch = collate([[]], [[]])
+    return replace(batch, labels_M=batch.labels_M[:0], real_M=batch.real_M[:0], source_tokens=0)
 
 
 def _padded(rows: Sequence[Ids], before: list[int], after: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

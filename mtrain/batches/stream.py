@@ -2,11 +2,12 @@
 
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 
 from mtrain.batches.augment import Augmentation, EpochExamples
-from mtrain.batches.collate import Batch, collate
+from mtrain.batches.collate import Batch, collate, without_loss
 from mtrain.batches.sampler import Indices, Lengths, Mixture, epoch_batches, length_batches, usable_examples
 from mtrain.batches.store import Examples, Prepared
 from mtrain.config.schema import BatchesConfig, CorpusConfig
@@ -36,12 +37,27 @@ def make_mixture(prepared: Prepared, corpus: CorpusConfig) -> Mixture | None:
     return None if set(weights) == {1.0} else Mixture(prepared.corpora("train"), weights)
 
 
+@dataclass(frozen=True)
+class Taker:
+    """Whom a stream is for: of each update it takes micro-batches `rank`, `rank` + `processes`, …
+
+    They are `pinned` where it hands them to a GPU.
+    """
+
+    rank: int = 0
+    processes: int = 1
+    pinned: bool = False
+
+
+ALONE = Taker()
+
+
 class TrainingStream:
     """Micro-batches by (epoch, position); the same pair gives the same batch in any process at any time.
 
     A thread assembles ahead what the next two calls of `take` are likely to ask for, and orders the next epoch.
     `seconds_waited` is the time that `take` has had to wait for it. Not for several threads to call at once.
-    Without a `mixture` each epoch sees every example once. `pinned` is for batches that go to a GPU.
+    Without a `mixture` each epoch sees every example once.
     """
 
     def __init__(
@@ -51,7 +67,7 @@ class TrainingStream:
         seed: int,
         augmentation: Augmentation | None = None,
         mixture: Mixture | None = None,
-        pinned: bool = False,
+        taker: Taker = ALONE,
     ) -> None:
         self._examples = examples
         self._config = config
@@ -59,7 +75,7 @@ class TrainingStream:
         self._augmentation = augmentation
         self._lengths = model_lengths(examples)
         self._mixture = mixture
-        self._pinned = pinned
+        self._taker = taker
         usable = usable_examples(self._lengths, config.max_tokens_per_sentence)
         self.left_out = len(examples) - len(usable)  # longer than the limit, never trained on
         self._usable = mixture.seen(usable) if mixture else usable
@@ -84,26 +100,35 @@ class TrainingStream:
         return self._assemble(epoch, max(self._order(epoch).result(), key=places))
 
     def take(self, epoch: int, position: int, count: int) -> list[Batch]:
-        """Return up to `count` micro-batches from `position` on, fewer at the end of the epoch."""
+        """Return this process's of up to `count` micro-batches from `position` on, fewer at the end of the epoch.
+
+        All processes get equally many: one that has none left gets one without loss.
+        """
         began = time.perf_counter()
         end = min(position + count, self.epoch_length(epoch))
         self._look_ahead(epoch, position, 3 * count)
-        batches = [self._ahead.pop((epoch, place)).result() for place in range(position, end)]
+        batches = [self._ahead.pop((epoch, place)).result() for place in self._own(position, end)]
+        each = -(-(end - position) // self._taker.processes)
+        batches += [without_loss() for _ in range(each - len(batches))]
         self.seconds_waited += time.perf_counter() - began
         return batches
+
+    def of_all(self, epoch: int, position: int, count: int) -> list[Batch]:
+        """Return what all processes together take."""
+        return [self._assemble(epoch, indices) for indices in self._order(epoch).result()[position : position + count]]
 
     def close(self) -> None:
         """End the thread, without waiting for it; without this it ends with the stream or the program."""
         self._worker.shutdown(wait=False, cancel_futures=True)
 
     def _look_ahead(self, epoch: int, position: int, count: int) -> None:
-        """Have the worker assemble `count` micro-batches from `position` on, and nothing else."""
-        order = self._order(epoch).result()
-        places = [(epoch, place) for place in range(position, min(position + count, len(order)))]
+        """Have the worker assemble this process's of `count` micro-batches from `position` on, and nothing else."""
+        end = min(position + count, self.epoch_length(epoch))
+        places = [(epoch, place) for place in self._own(position, end)]
         following = self._orders.get(epoch + 1)
         if following and following.done():
-            rest = count - len(places)
-            places += [(epoch + 1, place) for place in range(min(rest, len(following.result())))]
+            rest = position + count - end
+            places += [(epoch + 1, place) for place in self._own(0, min(rest, len(following.result())))]
         for past in self._ahead.keys() - places:
             self._ahead.pop(past).cancel()
         for place in places:
@@ -115,11 +140,14 @@ class TrainingStream:
         for other in self._orders.keys() - {epoch, epoch + 1}:
             self._orders.pop(other).cancel()
 
+    def _own(self, position: int, end: int) -> range:
+        return range(position + self._taker.rank, end, self._taker.processes)
+
     def _assemble(self, epoch: int, indices: Indices) -> Batch:
         augmentation = self._augmentation
         seen = EpochExamples(self._examples, augmentation, epoch) if augmentation else self._examples
         batch = collate_examples(seen, indices)
-        return batch.pinned() if self._pinned else batch
+        return batch.pinned() if self._taker.pinned else batch
 
     def _order(self, epoch: int) -> Future[list[Indices]]:
         if epoch not in self._orders:

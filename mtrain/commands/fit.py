@@ -10,7 +10,7 @@ import torch
 
 from mtrain.batches.augment import make_augmentation
 from mtrain.batches.store import Prepared, open_prepared
-from mtrain.batches.stream import TrainingStream, make_mixture
+from mtrain.batches.stream import Taker, TrainingStream, make_mixture
 from mtrain.commands.length_penalty import tuned
 from mtrain.commands.start_from import start_from
 from mtrain.commands.validator import make_validator
@@ -165,8 +165,10 @@ def _training(
         start_from(section.start_from, model, config.model, tokenizers)
     augmentation = make_augmentation(prepared, tokenizers, config.batches, config.run.seed)
     mixture = make_mixture(prepared, config.corpus)
-    examples, pinned = prepared.examples("train"), model.output.weight.is_cuda
-    stream = TrainingStream(examples, config.batches, config.run.seed, augmentation, mixture, pinned)
+    taker = Taker(processes.rank, processes.count, pinned=model.output.weight.is_cuda)
+    stream = TrainingStream(
+        prepared.examples("train"), config.batches, config.run.seed, augmentation, mixture, taker
+    )
     if len(stream) == 0:
         raise TrainingError(
             f"{config.corpus.folder}: every training pair has a side of more than "

@@ -107,7 +107,7 @@ def _cause(place: _Place, seen: _Seen) -> str:
 
 
 def _in_updates(updater: Updater, batch: Batch) -> Finding:
-    one, other = (float(updater.gradient(number, [batch])[0]) for number in (1, 2))
+    one, other = (float(updater.gradient(number, [batch]).loss) for number in (1, 2))
     updater.model.zero_grad()
     measured = f"the loss of one batch is {one:.6g} in one update, {other:.6g} in the next (not the same)"
     return judged("each update drops other values", measured, "dropout_repeats" if one == other else "")

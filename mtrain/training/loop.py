@@ -140,7 +140,7 @@ def _update(training: Training, state: TrainingState, journal: Journal) -> None:
     journal.record(report, state, learning_rate)
     state.update += 1
     state.target_tokens += report.target_tokens
-    state.position += len(batches)
+    state.position += training.config.accumulate
     if state.position >= training.stream.epoch_length(state.epoch):
         state.epoch, state.position = state.epoch + 1, 0
         say(f"update {state.update:>6,}  epoch {state.epoch} is over")
@@ -149,9 +149,9 @@ def _update(training: Training, state: TrainingState, journal: Journal) -> None:
 def _write_interval(training: Training, state: TrainingState, journal: Journal) -> None:
     bad = journal.write_interval(state, training.stream.seconds_waited)
     if bad:
-        batches = training.stream.take(bad.epoch, bad.position, training.config.accumulate)
         file = training.folder / f"non-finite-update-{bad.update}.tsv"
         if training.processes.is_first:
+            batches = training.stream.of_all(bad.epoch, bad.position, training.config.accumulate)
             write_pairs(batches, training.tokenizers, file)
         raise blown_up(bad.update, file)
 

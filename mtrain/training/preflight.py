@@ -62,7 +62,7 @@ def _fits(training: Training, batch: Batch) -> bool:
         if not updater.optimizer.state:  # which will hold two numbers a parameter
             beside = [torch.zeros_like(parameter) for parameter in updater.model.parameters() for _ in range(2)]
         # Where micro-batches add up, the gradient of the first is there while the second is computed.
-        updater.gradient(0, [batch] * processes.count * min(2, training.config.accumulate), processes.share_weights)
+        updater.gradient(0, [batch] * min(2, training.config.accumulate), processes.share_weights)
     except RuntimeError as error:
         if not is_out_of_memory(error):
             raise
@@ -85,7 +85,7 @@ def _seconds_of(training: Training, batches: Sequence[Batch]) -> float:
     """Return the seconds that an update of ordinary size takes, the optimiser's small part apart."""
     for _ in range(2):  # the first time, kernels are made for these shapes
         began = time.perf_counter()
-        training.updater.gradient(0, batches)[0].item()
+        training.updater.gradient(0, batches).loss.item()
         training.updater.optimizer.zero_grad()
         seconds = time.perf_counter() - began
     return seconds

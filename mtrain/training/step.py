@@ -22,15 +22,24 @@ from mtrain.training.sharding import gathered, gathered_in_first, share_like
 
 
 @dataclass(frozen=True)
-class UpdateReport:
-    """What one update saw. `loss` and `nll` are sums over target tokens; tensors stay on the device until read."""
+class Sums:
+    """What one gradient is made of, in all its micro-batches: sums over target tokens, and numbers of tokens.
+
+    Tensors stay on the device until read.
+    """
 
     loss: Tensor
     nll: Tensor
-    gradient_norm: Tensor
     target_tokens: int
     real_tokens: int
     padded_tokens: int
+
+
+@dataclass(frozen=True)
+class UpdateReport(Sums):
+    """What one update saw."""
+
+    gradient_norm: Tensor
 
 
 def batch_loss(
@@ -92,25 +101,17 @@ class Updater:
         self._processes = processes
 
     def update(self, number: int, batches: Sequence[Batch], learning_rate: float) -> UpdateReport:
-        """Make update `number`.
+        """Make update `number` with this process's micro-batches, of which all processes have equally many.
 
-        The gradient is that of the loss summed over all micro-batches, divided once by all their target tokens.
+        The gradient is that of the loss summed over the micro-batches of all, divided once by all their target tokens.
         Where it is not finite, neither weights nor optimiser change; the report's gradient norm tells.
         """
-        target_tokens = sum(batch.target_tokens for batch in batches)
-        loss, nll = self._gradient_that_fits(number, batches)
+        sums = self._gradient_that_fits(number, batches)
         gradient_norm = self._clip()
         self._step(learning_rate, gradient_norm)
         if self.average:
             self.average.take_in(number)
-        return UpdateReport(
-            loss=loss,
-            nll=nll,
-            gradient_norm=gradient_norm,
-            target_tokens=target_tokens,
-            real_tokens=target_tokens + sum(batch.source_tokens for batch in batches),
-            padded_tokens=sum(batch.padded_tokens for batch in batches),
-        )
+        return UpdateReport(**vars(sums), gradient_norm=gradient_norm)
 
     def weights(self) -> dict[str, Tensor]:
         """Return the weights, whole in the first process; all processes must ask."""
@@ -135,27 +136,29 @@ class Updater:
         if self.average:
             self.average.restore(tensors["average"])
 
-    def gradient(self, number: int, batches: Sequence[Batch], exchanges: bool = True) -> tuple[Tensor, Tensor]:
-        """Leave the gradient of update `number` in the parameters, and return the sums of loss and nll.
+    def gradient(self, number: int, batches: Sequence[Batch], exchanges: bool = True) -> Sums:
+        """Leave the gradient of update `number` in the parameters, and return what it is made of.
 
-        Without exchange, both are of this process's share of the micro-batches only.
+        Without exchange, both are of this process's micro-batches only.
         """
         self.model.train()
-        target_tokens = sum(batch.target_tokens for batch in batches)
-        sums = torch.zeros(2, device=self.model.output.weight.device)
-        parts = list(self._share(batches))
+        device = self.model.output.weight.device
+        among = self._processes if exchanges else ALONE
+        tokens = torch.tensor([[batch.target_tokens, batch.source_tokens, batch.padded_tokens] for batch in batches])
+        target_tokens, source_tokens, padded_tokens = among.total(tokens.sum(0)).tolist()
+        losses = torch.zeros(2, device=device)
+        parts = list(self._parts(batches))
         for index, part, batch in parts:
             seed_from(self._seed, "update", number, index, *([part] if part else []))
-            counts = float(index < len(batches))
             last = (index, part) == parts[-1][:2]
             with nullcontext() if last and exchanges else self._processes.silence(self._loss):
-                loss = self._loss(batch.to(sums.device))
-                (loss.smoothed * (counts * self._processes.count / target_tokens)).backward()
-            sums += counts * torch.stack((loss.smoothed.detach(), loss.nll))
-        total = self._processes.total(sums) if exchanges else sums
-        return total[0], total[1]
+                loss = self._loss(batch.to(device))
+                (loss.smoothed * (self._processes.count / target_tokens)).backward()
+            losses += torch.stack((loss.smoothed.detach(), loss.nll))
+        loss_sum, nll_sum = among.total(losses)
+        return Sums(loss_sum, nll_sum, target_tokens, target_tokens + source_tokens, padded_tokens)
 
-    def _gradient_that_fits(self, number: int, batches: Sequence[Batch]) -> tuple[Tensor, Tensor]:
+    def _gradient_that_fits(self, number: int, batches: Sequence[Batch]) -> Sums:
         """Do what `gradient` does, in more pieces where the memory has become too small; several processes cannot."""
         rows = max(len(batch.tgt_in_BT) for batch in batches)
         while True:
@@ -169,15 +172,10 @@ class Updater:
             self.pieces *= 2
             warn(f"update {number:,}: out of memory. From here on each batch is computed in {self.pieces} pieces.")
 
-    def _share(self, batches: Sequence[Batch]) -> Iterator[tuple[int, int, Batch]]:
-        """Yield this process's micro-batches in pieces, with their index and the number of the piece.
-
-        Every process has as many as the others, which wait for it. So at the end of an epoch it may get one more, of an
-        index that does not exist, which is to count as nothing.
-        """
-        rank, count = self._processes.rank, self._processes.count
-        for index in range(rank, -(-len(batches) // count) * count, count):
-            batch = batches[index] if index < len(batches) else batches[0]
+    def _parts(self, batches: Sequence[Batch]) -> Iterator[tuple[int, int, Batch]]:
+        """Yield the micro-batches in pieces, with their index among those of all processes and the piece's number."""
+        for place, batch in enumerate(batches):
+            index = self._processes.rank + place * self._processes.count
             for part, piece in enumerate(split_batch(batch, self.pieces) if self.pieces > 1 else [batch]):
                 yield index, part, piece
 

@@ -22,7 +22,7 @@ from mtrain.batches.augment import make_augmentation
 from mtrain.batches.collate import Batch
 from mtrain.batches.sampler import Lengths, Mixture, epoch_batches, usable_examples
 from mtrain.batches.store import Examples, Prepared
-from mtrain.batches.stream import TrainingStream, collate_examples, model_lengths
+from mtrain.batches.stream import ALONE, Taker, TrainingStream, collate_examples, model_lengths
 from mtrain.config.schema import BatchesConfig
 
 WENYAN = Path(__file__).parent.parent.parent.parent / "shared" / "data" / "wenyan" / "train.parquet"
@@ -31,10 +31,10 @@ LIMITS = {"max_tokens_per_batch": 250, "max_tokens_per_sentence": 80}
 Make = Callable[..., TrainingStream]
 
 
-def make_stream(prepared: Prepared, **settings: float) -> TrainingStream:
+def make_stream(prepared: Prepared, taker: Taker = ALONE, **settings: float) -> TrainingStream:
     config = BatchesConfig(**{**LIMITS, **settings})  # type: ignore[arg-type]
     augmentation = make_augmentation(prepared, prepared.tokenizers(), config, 1)
-    return TrainingStream(prepared.examples("train"), config, 1, augmentation)
+    return TrainingStream(prepared.examples("train"), config, 1, augmentation, taker=taker)
 
 
 @pytest.fixture
@@ -90,6 +90,39 @@ def test_batches_ahead_are_those_assembled_on_the_spot(make: Make, prepared: Pre
     assert_equal(whole_epoch(stream, 0, 3), [collate_examples(examples, batch) for batch in order])
     assert stream.left_out == 1
     assert sum(len(batch) for batch in order) == len(stream) == len(examples) - 1
+
+
+@pytest.mark.parametrize("processes", [2, 3])
+def test_each_process_assembles_its_own_share_and_no_more(
+    make: Make, processes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count, assembled = 2 * processes, []
+
+    def counting(examples: Examples, indices: list[int]) -> Batch:
+        assembled.append(1)
+        return collate_examples(examples, indices)
+
+    # An epoch that comes out even would prove nothing about its end.
+    limit = next(limit for limit in range(250, 200, -1) if make(max_tokens_per_batch=limit).epoch_length(0) % processes)
+    alone = make(max_tokens_per_batch=limit)
+    length = alone.epoch_length(0)
+    epoch = whole_epoch(alone, 0, count)
+    alone.close()
+    monkeypatch.setattr(stream_module, "collate_examples", counting)
+    streams = [make(Taker(rank, processes), max_tokens_per_batch=limit) for rank in range(processes)]
+    for position in range(0, length, count):
+        taken = [stream.take(0, position, count) for stream in streams]
+        assert {len(own) for own in taken} == {-(-min(count, length - position) // processes)}
+        in_turn = [own[place] for place in range(len(taken[0])) for own in taken]
+        expected = epoch[position : position + count]
+        assert_equal(in_turn[: len(expected)], expected)
+        for batch in in_turn[len(expected) :]:
+            assert (batch.target_tokens, batch.source_tokens) == (0, 0)
+        assert_equal(streams[0].of_all(0, position, count), expected)
+    for stream in streams:
+        stream.close()
+    # Each once for its process, once to be compared, and what the last call has assembled ahead.
+    assert 2 * length <= len(assembled) <= 2 * length + 3 * count
 
 
 def test_augmentation_changes_each_epoch_and_not_which_examples_share_a_batch(make: Make) -> None:
@@ -249,7 +282,8 @@ def test_a_batch_for_a_gpu_is_pinned_by_the_thread_and_nobody_waits_for_its_way(
         return tensor
 
     monkeypatch.setattr(torch.Tensor, "pin_memory", pin)
-    (batch,) = TrainingStream(prepared.examples("train"), BatchesConfig(**LIMITS), 1, pinned=True).take(0, 0, 1)
+    stream = TrainingStream(prepared.examples("train"), BatchesConfig(**LIMITS), 1, taker=Taker(pinned=True))
+    (batch,) = stream.take(0, 0, 1)
     parts = 4 + (batch.source.keep_BS is not None)
     assert threads[:parts] == ["batches"] * parts
     monkeypatch.setattr(torch.Tensor, "to", bring)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from mtrain.batches.collate import collate
+from mtrain.batches.collate import collate, without_loss
 from mtrain.config.schema import TrainingConfig
 from mtrain.errors import TrainingError
 from mtrain.model.build import build_model
@@ -186,12 +186,28 @@ def test_r_drop_gives_micro_batches_and_pieces_the_gradient_of_the_whole(updater
     for sizes, pieces in (([8], 1), ([4, 2, 1, 1], 1), ([1] * 8, 1), ([8], 3), ([5, 3], 2)):
         one = updater(r_drop=5.0)
         one.pieces = pieces
-        loss, _ = one.gradient(1, parts_of(sources, targets, sizes))
+        loss = one.gradient(1, parts_of(sources, targets, sizes)).loss
         results.append((float(loss), {name: p.grad.clone() for name, p in one.model.named_parameters()}))
     for loss, gradients in results[1:]:
         assert loss == pytest.approx(results[0][0], rel=1e-5)
         for name, gradient in results[0][1].items():
             torch.testing.assert_close(gradients[name], gradient, rtol=1e-4, atol=1e-6)
+
+
+def test_a_micro_batch_without_loss_changes_nothing(updater, sentences):
+    batches = parts_of(sentences(4), sentences(4, seed=1), [2, 2])
+    results = []
+    for more in ([], [without_loss()]):
+        one = updater()
+        sums = one.gradient(1, batches + more)
+        results.append((float(sums.loss), float(sums.nll), sums.target_tokens, sums.real_tokens))
+        gradients = {name: parameter.grad.clone() for name, parameter in one.model.named_parameters()}
+        results.append(gradients)
+    assert results[0] == results[2]
+    assert all(torch.equal(gradient, results[3][name]) for name, gradient in results[1].items())
+    alone = updater()
+    assert alone.gradient(1, [*batches, without_loss()]).loss > 0
+    assert all(parameter.grad is not None for parameter in alone.model.parameters())
 
 
 def test_the_moving_average_is_the_formula_and_outlives_a_checkpoint(updater, sentences):
