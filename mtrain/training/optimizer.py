@@ -8,8 +8,7 @@ from torch import Tensor, nn
 
 from mtrain.config.schema import TrainingConfig
 from mtrain.model.transformer import Transformer
-from mtrain.runtime import side_by_side
-from mtrain.training.sharding import is_share, share_like
+from mtrain.training.sharding import share_like
 
 
 class MuonAndAdam:
@@ -20,41 +19,25 @@ class MuonAndAdam:
     """
 
     def __init__(self, matrices: list[Tensor], adam: torch.optim.AdamW, weight_decay: float) -> None:
-        self._muons = [
-            torch.optim.Muon(part, lr=0.0, weight_decay=weight_decay, adjust_lr_fn="match_rms_adamw")
-            for part in _parts(matrices)
-        ]
-        self._all = (*self._muons, adam)
-        self._adam = adam
-        self.param_groups: list[dict[str, Any]] = [group for one in self._all for group in one.param_groups]
-        # One memory for all; each looks only at its own parameters.
+        muon = torch.optim.Muon(matrices, lr=0.0, weight_decay=weight_decay, adjust_lr_fn="match_rms_adamw")
+        self._both = (muon, adam)
+        self.param_groups: list[dict[str, Any]] = muon.param_groups + adam.param_groups
+        # One memory for both; each looks only at its own parameters.
         self.state: defaultdict[Tensor, Any] = defaultdict(dict)
-        for one in self._all:
-            one.state = self.state
+        muon.state = adam.state = self.state
         self.found_inf: Tensor | None = None
 
     def step(self) -> None:
         """Make one step, or none where `found_inf` is 1: PyTorch's Muon has to be kept from it by looking."""
         if self.found_inf is not None and self.found_inf.item():
             return
-        list(side_by_side(torch.optim.Muon.step, self._muons))
-        self._adam.step()
+        for optimizer in self._both:
+            optimizer.step()  # type: ignore[no-untyped-call]
 
     def zero_grad(self) -> None:
         """Forget all gradients."""
-        for one in self._all:
-            one.zero_grad()
-
-
-def _parts(matrices: list[Tensor]) -> list[list[Tensor]]:
-    """Cut `matrices` into parts of like work, as many as CPU threads; into one where it is not these that compute.
-
-    Their products are small: threads that share each one of them wait for each other a third of the time.
-    """
-    on_threads = not any(matrix.is_cuda or is_share(matrix) for matrix in matrices)
-    count = min(torch.get_num_threads(), len(matrices)) if on_threads else 1
-    by_size = sorted(matrices, key=Tensor.numel, reverse=True)
-    return [by_size[first::count] for first in range(count)]
+        for optimizer in self._both:
+            optimizer.zero_grad()
 
 
 Optimizer = torch.optim.Adam | MuonAndAdam

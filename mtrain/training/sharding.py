@@ -28,12 +28,12 @@ def share_out(root: nn.Module, layers: Iterable[nn.Module], device: torch.device
 
 def gathered(tensor: Tensor) -> Tensor:
     """Return all of a tensor, in every process, and every process must ask."""
-    return tensor.full_tensor() if is_share(tensor) else tensor
+    return tensor.full_tensor() if _is_share(tensor) else tensor
 
 
 def gathered_in_first(tensor: Tensor) -> Tensor:
     """Return all of a tensor in the first process, off the GPU; the others, which must ask too, get an empty one."""
-    if not is_share(tensor):
+    if not _is_share(tensor):
         return tensor
     everything = gathered(tensor)
     return everything.cpu() if dist.get_rank() == 0 else everything.new_empty(0)
@@ -41,13 +41,12 @@ def gathered_in_first(tensor: Tensor) -> Tensor:
 
 def share_like(tensor: Tensor, own: Tensor | None) -> Tensor:
     """Return a whole tensor as `own` is: this process's share of it where that is one of the same shape."""
-    if not is_share(own) or own.shape != tensor.shape:
+    if not _is_share(own) or own.shape != tensor.shape:
         return tensor
     from torch.distributed.tensor import distribute_tensor  # noqa: PLC0415
 
     return distribute_tensor(tensor.to(own.device), own.device_mesh, own.placements)
 
 
-def is_share(tensor: Tensor | None) -> "TypeGuard[DTensor]":
-    """Tell whether this is one process's share of a tensor."""
+def _is_share(tensor: Tensor | None) -> "TypeGuard[DTensor]":
     return hasattr(tensor, "full_tensor")

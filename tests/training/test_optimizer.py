@@ -85,23 +85,6 @@ def test_muon_steps_are_orthogonal_and_as_large_as_adams(make):
             torch.testing.assert_close(moved.abs(), torch.ones_like(moved), rtol=0, atol=1e-3)
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_muon_is_pytorchs_on_however_many_threads(make, threads, monkeypatch):
-    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
-    model, optimizer = make("muon", DECAY)
-    monkeypatch.undo()
-    other, _ = make("muon")
-    inside = [module.weight for module in other.modules() if isinstance(module, torch.nn.Linear)]
-    plain = torch.optim.Muon(inside, lr=RATE, weight_decay=DECAY, adjust_lr_fn="match_rms_adamw")
-    for seed in range(3):
-        step(model, optimizer, seed)
-        step(other, plain, seed)
-    for weight, expected in zip(
-        (module.weight for module in model.modules() if isinstance(module, torch.nn.Linear)), inside, strict=True
-    ):
-        torch.testing.assert_close(weight, expected)
-
-
 def test_muon_makes_no_step_where_it_is_told_of_a_non_finite_gradient(make):
     model, optimizer = make("muon")
     step(model, optimizer, seed=5)
