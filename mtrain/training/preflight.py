@@ -62,7 +62,7 @@ def _fits(training: Training, batch: Batch) -> bool:
         if not updater.optimizer.state:  # which will hold two numbers a parameter
             beside = [torch.zeros_like(parameter) for parameter in updater.model.parameters() for _ in range(2)]
         # Where micro-batches add up, the gradient of the first is there while the second is computed.
-        updater.gradient(0, [batch] * min(2, training.config.accumulate), processes.share_weights)
+        updater.gradient(0, [batch] * min(2, training.config.accumulate // processes.count), processes.share_weights)
     except RuntimeError as error:
         if not is_out_of_memory(error):
             raise
