@@ -51,8 +51,8 @@ class Batch:
 
     @property
     def padded_tokens(self) -> int:
-        """Places in both tensors, padding included."""
-        return self.source.src_BS.numel() + self.tgt_in_BT.numel()
+        """Places in both tensors, padding included; none where nothing is to be learnt."""
+        return self.source.src_BS.numel() + self.tgt_in_BT.numel() if self.target_tokens else 0
 
     def to(self, device: torch.device) -> "Batch":
         """Return the same batch on another device."""
@@ -133,8 +133,11 @@ def collate(sources: Sequence[Ids], targets: Sequence[Ids]) -> Batch:
 
 
 def without_loss() -> Batch:
-    """Return a micro-batch of one empty pair and no label: for a process that has none left while the others have."""
-    batch = collate([[]], [[]])
+    """Return a micro-batch of two short pairs and no label: for a process that has none left while the others have.
+
+    Two pairs of two tokens, because compiled layers are compiled anew for a size of 1.
+    """
+    batch = collate([[EOS]] * 2, [[EOS]] * 2)
     return replace(batch, labels_M=batch.labels_M[:0], real_M=batch.real_M[:0], source_tokens=0)
 
 

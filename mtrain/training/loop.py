@@ -147,7 +147,8 @@ def _update(training: Training, state: TrainingState, journal: Journal) -> None:
 
 
 def _write_interval(training: Training, state: TrainingState, journal: Journal) -> None:
-    bad = journal.write_interval(state, training.stream.seconds_waited)
+    (seconds_waited,) = training.processes.largest(training.stream.seconds_waited)
+    bad = journal.write_interval(state, seconds_waited)
     if bad:
         file = training.folder / f"non-finite-update-{bad.update}.tsv"
         if training.processes.is_first:

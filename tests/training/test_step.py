@@ -200,14 +200,20 @@ def test_a_micro_batch_without_loss_changes_nothing(updater, sentences):
     for more in ([], [without_loss()]):
         one = updater()
         sums = one.gradient(1, batches + more)
-        results.append((float(sums.loss), float(sums.nll), sums.target_tokens, sums.real_tokens))
-        gradients = {name: parameter.grad.clone() for name, parameter in one.model.named_parameters()}
-        results.append(gradients)
-    assert results[0] == results[2]
-    assert all(torch.equal(gradient, results[3][name]) for name, gradient in results[1].items())
-    alone = updater()
-    assert alone.gradient(1, [*batches, without_loss()]).loss > 0
-    assert all(parameter.grad is not None for parameter in alone.model.parameters())
+        results.append((sums, [parameter.grad.clone() for parameter in one.model.parameters()]))
+    (sums, gradients), (other_sums, other_gradients) = results
+    assert sums == other_sums
+    assert all(map(torch.equal, gradients, other_gradients))
+
+
+@pytest.mark.parametrize("r_drop", [0.0, 5.0])
+def test_a_micro_batch_without_loss_reaches_every_parameter_by_itself(updater, r_drop):
+    # Other processes wait until each parameter has its gradient here, too.
+    model = updater(dropout=0.3, r_drop=r_drop).model
+    BatchLoss(model, 0.1, torch.float32, r_drop)(without_loss()).smoothed.backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert not parameter.grad.any(), name
 
 
 def test_the_moving_average_is_the_formula_and_outlives_a_checkpoint(updater, sentences):
