@@ -166,9 +166,7 @@ def _training(
     augmentation = make_augmentation(prepared, tokenizers, config.batches, config.run.seed)
     mixture = make_mixture(prepared, config.corpus)
     taker = Taker(processes.rank, processes.count, pinned=model.output.weight.is_cuda)
-    stream = TrainingStream(
-        prepared.examples("train"), config.batches, config.run.seed, augmentation, mixture, taker
-    )
+    stream = TrainingStream(prepared.examples("train"), config.batches, config.run.seed, augmentation, mixture, taker)
     if len(stream) == 0:
         raise TrainingError(
             f"{config.corpus.folder}: every training pair has a side of more than "

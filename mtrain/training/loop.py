@@ -147,6 +147,7 @@ def _update(training: Training, state: TrainingState, journal: Journal) -> None:
 
 
 def _write_interval(training: Training, state: TrainingState, journal: Journal) -> None:
+    # For whom waits longest, all others wait.
     (seconds_waited,) = training.processes.largest(training.stream.seconds_waited)
     bad = journal.write_interval(state, seconds_waited)
     if bad:
